@@ -1,0 +1,146 @@
+//! The extension fields of a header (`extFields`): text keys with text values.
+
+use smallvec::SmallVec;
+
+/// Key-value text pairs, kept in two flat buffers so that a header of ordinary size is decoded,
+/// read and written without an allocation per field.
+///
+/// Keys keep the order in which they came; the order carries no meaning in the protocol.
+#[derive(Clone, Default)]
+pub struct Fields {
+    /// All keys and values, one after the other. Always valid UTF-8, cut at `lengths`.
+    text: SmallVec<[u8; 320]>,
+    /// Byte lengths in `text`, alternating key and value.
+    lengths: SmallVec<[u32; 32]>,
+}
+
+impl Fields {
+    /// No fields.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of pairs.
+    pub fn len(&self) -> usize {
+        self.lengths.len() / 2
+    }
+
+    /// Whether there are no pairs.
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// Adds a pair at the end. The caller sees to it that the key is not there yet.
+    pub fn push(&mut self, key: &str, value: &str) {
+        self.text.extend_from_slice(key.as_bytes());
+        self.text.extend_from_slice(value.as_bytes());
+        self.lengths.push(key.len() as u32);
+        self.lengths.push(value.len() as u32);
+    }
+
+    /// Sets the value of `key`, replacing what is there.
+    pub fn set(&mut self, key: &str, value: &str) {
+        self.remove(key);
+        self.push(key, value);
+    }
+
+    /// Removes every pair of `key`.
+    pub fn remove(&mut self, key: &str) {
+        if self.get(key).is_some() {
+            let kept = std::mem::take(self);
+            for (k, v) in kept.iter().filter(|(k, _)| *k != key) {
+                self.push(k, v);
+            }
+        }
+    }
+
+    /// The value of `key`; the last one where a peer sent it twice, as a Java map would keep it.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.iter().filter(|(k, _)| *k == key).last().map(|(_, v)| v)
+    }
+
+    /// All pairs in order.
+    pub fn iter(&self) -> Iter<'_> {
+        Iter {
+            // Only whole `&str`s were appended, so this cannot fail; an empty text is the safe answer.
+            text: std::str::from_utf8(&self.text).unwrap_or_default(),
+            lengths: self.lengths.chunks_exact(2),
+        }
+    }
+}
+
+/// Iterator over the pairs of [`Fields`].
+pub struct Iter<'a> {
+    text: &'a str,
+    lengths: std::slice::ChunksExact<'a, u32>,
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let pair = self.lengths.next()?;
+        let (key, rest) = self.text.split_at_checked(pair[0] as usize)?;
+        let (value, rest) = rest.split_at_checked(pair[1] as usize)?;
+        self.text = rest;
+        Some((key, value))
+    }
+}
+
+impl<'a> IntoIterator for &'a Fields {
+    type Item = (&'a str, &'a str);
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+impl<'a> FromIterator<(&'a str, &'a str)> for Fields {
+    fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(pairs: I) -> Self {
+        let mut fields = Self::new();
+        for (key, value) in pairs {
+            fields.push(key, value);
+        }
+        fields
+    }
+}
+
+impl std::fmt::Debug for Fields {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// Two sets of fields are equal when they hold the same pairs in any order.
+impl PartialEq for Fields {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().all(|(k, v)| other.get(k) == Some(v))
+    }
+}
+
+impl Eq for Fields {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_order_and_takes_the_last_of_a_repeated_key() {
+        let fields: Fields = [("a", "1"), ("ü", "2"), ("a", "")].into_iter().collect();
+        assert_eq!(fields.len(), 3);
+        assert_eq!(fields.get("a"), Some(""));
+        assert_eq!(fields.get("ü"), Some("2"));
+        assert_eq!(fields.get("b"), None);
+        assert_eq!(fields.iter().collect::<Vec<_>>(), [("a", "1"), ("ü", "2"), ("a", "")]);
+    }
+
+    #[test]
+    fn set_replaces_and_remove_forgets() {
+        let mut fields: Fields = [("a", "1"), ("b", "2")].into_iter().collect();
+        fields.set("a", "3");
+        assert_eq!(fields.iter().collect::<Vec<_>>(), [("b", "2"), ("a", "3")]);
+        fields.remove("b");
+        assert_eq!(fields, [("a", "3")].into_iter().collect());
+    }
+}

@@ -1,0 +1,246 @@
+//! Typed headers: one mechanism that maps the fields of a command to a structure and back.
+//!
+//! ```
+//! use apogee_remoting::{Command, RequestCode, header};
+//!
+//! header! {
+//!     /// Asks for the committed offset of a queue.
+//!     pub struct QueryOffset<'a> {
+//!         /// The topic.
+//!         pub topic: &'a str = "topic",
+//!         /// The queue.
+//!         pub queue_id: i32 = "queueId",
+//!         /// Whether to answer 0 for an unknown group.
+//!         pub set_zero: Option<bool> = "setZeroIfNotFound",
+//!     }
+//! }
+//!
+//! let command = Command::request(RequestCode::QUERY_CONSUMER_OFFSET)
+//!     .with_header(&QueryOffset { topic: "T", queue_id: 3, set_zero: None });
+//! assert_eq!(command.field("queueId"), Some("3"));
+//! assert_eq!(command.header::<QueryOffset>().unwrap().topic, "T");
+//! ```
+//!
+//! A plain type is required; `Option` is not; `#[default(…)]` behind a plain type gives the value
+//! used when the field is absent.
+
+use thiserror::Error;
+
+use crate::Fields;
+
+/// Reads a typed header out of the fields of a command. Unknown fields are ignored.
+pub trait DecodeHeader<'a>: Sized {
+    /// # Errors
+    /// A required field is missing or a value does not parse.
+    fn decode(fields: &'a Fields) -> Result<Self, HeaderError>;
+}
+
+/// Writes a typed header as fields. Absent options are left out.
+pub trait EncodeHeader {
+    /// Appends this header's fields.
+    fn encode(&self, fields: &mut Fields);
+}
+
+/// Why a header could not be read. The text is what the peer gets as remark of a SYSTEM_ERROR.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum HeaderError {
+    /// A required field is absent.
+    #[error("the custom field <{0}> is null")]
+    Missing(&'static str),
+    /// A value is not of the field's type.
+    #[error("the custom field <{field}> is not {expected}: \"{value}\"")]
+    Malformed {
+        /// Name of the field on the wire.
+        field: &'static str,
+        /// What it should be.
+        expected: &'static str,
+        /// What came, cut to a readable length.
+        value: String,
+    },
+}
+
+impl HeaderError {
+    /// The error for `value`, which is not what `field` should hold.
+    pub fn malformed(field: &'static str, expected: &'static str, value: &str) -> Self {
+        let value = value.chars().take(64).collect();
+        Self::Malformed { field, expected, value }
+    }
+}
+
+/// A type that a header field can have.
+pub trait FieldValue<'a>: Sized {
+    /// Reads the value from its text.
+    fn read(field: &'static str, text: &'a str) -> Result<Self, HeaderError>;
+
+    /// The value when the field is not there.
+    fn absent(field: &'static str) -> Result<Self, HeaderError> {
+        Err(HeaderError::Missing(field))
+    }
+
+    /// Appends the field.
+    fn write(&self, field: &str, fields: &mut Fields);
+}
+
+impl<'a> FieldValue<'a> for &'a str {
+    fn read(_: &'static str, text: &'a str) -> Result<Self, HeaderError> {
+        Ok(text)
+    }
+
+    fn write(&self, field: &str, fields: &mut Fields) {
+        fields.push(field, self);
+    }
+}
+
+impl<'a> FieldValue<'a> for bool {
+    /// As Java: "true" in any case, everything else is false.
+    fn read(_: &'static str, text: &'a str) -> Result<Self, HeaderError> {
+        Ok(text.eq_ignore_ascii_case("true"))
+    }
+
+    fn write(&self, field: &str, fields: &mut Fields) {
+        fields.push(field, if *self { "true" } else { "false" });
+    }
+}
+
+macro_rules! integer_field {
+    ($($type:ty: $expected:literal),*) => {$(
+        impl<'a> FieldValue<'a> for $type {
+            fn read(field: &'static str, text: &'a str) -> Result<Self, HeaderError> {
+                text.parse().map_err(|_| HeaderError::malformed(field, $expected, text))
+            }
+
+            fn write(&self, field: &str, fields: &mut Fields) {
+                fields.push(field, itoa::Buffer::new().format(*self));
+            }
+        }
+    )*};
+}
+
+integer_field!(i32: "a 32-bit integer", i64: "a 64-bit integer");
+
+impl<'a, T: FieldValue<'a>> FieldValue<'a> for Option<T> {
+    fn read(field: &'static str, text: &'a str) -> Result<Self, HeaderError> {
+        T::read(field, text).map(Some)
+    }
+
+    fn absent(_: &'static str) -> Result<Self, HeaderError> {
+        Ok(None)
+    }
+
+    fn write(&self, field: &str, fields: &mut Fields) {
+        if let Some(value) = self {
+            value.write(field, fields);
+        }
+    }
+}
+
+/// Declares a header structure with its names on the wire; see the module's example.
+#[macro_export]
+macro_rules! header {
+    (@absent $key:literal) => { $crate::header::FieldValue::absent($key) };
+    (@absent $key:literal $default:expr) => { Ok($default) };
+
+    (@decode $fields:ident $($name:ident = $key:literal $([$default:expr])?,)*) => {{
+        $(let mut $name = None;)*
+        for (key, value) in $fields.iter() {
+            match key {
+                $($key => $name = Some($crate::header::FieldValue::read($key, value)?),)*
+                _ => {}
+            }
+        }
+        Ok(Self {
+            $($name: match $name {
+                Some(value) => value,
+                None => $crate::header!(@absent $key $($default)?)?,
+            },)*
+        })
+    }};
+
+    ($(#[$doc:meta])* pub struct $header:ident<$lifetime:lifetime> {
+        $($(#[doc = $field_doc:literal])* $(#[default($default:expr)])? pub $name:ident: $type:ty = $key:literal,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $header<$lifetime> { $($(#[doc = $field_doc])* pub $name: $type,)* }
+
+        impl<$lifetime> $crate::DecodeHeader<$lifetime> for $header<$lifetime> {
+            fn decode(fields: &$lifetime $crate::Fields) -> Result<Self, $crate::HeaderError> {
+                $crate::header!(@decode fields $($name = $key $([$default])?,)*)
+            }
+        }
+
+        impl $crate::EncodeHeader for $header<'_> {
+            fn encode(&self, fields: &mut $crate::Fields) {
+                $($crate::header::FieldValue::write(&self.$name, $key, fields);)*
+            }
+        }
+    };
+
+    ($(#[$doc:meta])* pub struct $header:ident {
+        $($(#[doc = $field_doc:literal])* $(#[default($default:expr)])? pub $name:ident: $type:ty = $key:literal,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $header { $($(#[doc = $field_doc])* pub $name: $type,)* }
+
+        impl<'a> $crate::DecodeHeader<'a> for $header {
+            fn decode(fields: &'a $crate::Fields) -> Result<Self, $crate::HeaderError> {
+                $crate::header!(@decode fields $($name = $key $([$default])?,)*)
+            }
+        }
+
+        impl $crate::EncodeHeader for $header {
+            fn encode(&self, fields: &mut $crate::Fields) {
+                $($crate::header::FieldValue::write(&self.$name, $key, fields);)*
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::header! {
+        /// For the tests.
+        pub struct Sample<'a> {
+            /// Required text.
+            pub topic: &'a str = "topic",
+            /// Required number.
+            pub queue_id: i32 = "queueId",
+            /// Optional.
+            pub unit: Option<bool> = "unit",
+            /// With a default.
+            #[default(7)]
+            pub level: i64 = "level",
+        }
+    }
+
+    #[test]
+    fn reads_what_is_there_in_any_order_and_ignores_the_rest() {
+        let fields =
+            [("level", "-9"), ("x", "y"), ("unit", "TRUE"), ("queueId", "3"), ("topic", "")].into_iter().collect();
+        let header = Sample::decode(&fields).unwrap();
+        assert_eq!(header, Sample { topic: "", queue_id: 3, unit: Some(true), level: -9 });
+    }
+
+    #[test]
+    fn names_the_field_that_is_missing_or_malformed() {
+        let fields = [("topic", "T")].into_iter().collect();
+        assert_eq!(Sample::decode(&fields), Err(HeaderError::Missing("queueId")));
+        let fields = [("topic", "T"), ("queueId", "3x")].into_iter().collect();
+        assert_eq!(
+            Sample::decode(&fields).unwrap_err().to_string(),
+            "the custom field <queueId> is not a 32-bit integer: \"3x\""
+        );
+    }
+
+    #[test]
+    fn leaves_out_absent_options_and_uses_defaults() {
+        let fields = [("topic", "T"), ("queueId", "+3")].into_iter().collect();
+        let header = Sample::decode(&fields).unwrap();
+        let mut written = Fields::new();
+        header.encode(&mut written);
+        assert_eq!(written, [("topic", "T"), ("queueId", "3"), ("level", "7")].into_iter().collect());
+    }
+}

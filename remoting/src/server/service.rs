@@ -1,0 +1,45 @@
+//! What a server does with a request.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::Peer;
+use crate::Command;
+
+/// The handlers behind one listening port.
+pub trait Service: Send + Sync + 'static {
+    /// Handles one request on the connection's own task. Must not block: what has to wait answers
+    /// [`Reply::Later`]. The connection sets `opaque` and the response flag of the answer, and drops
+    /// the answer to a one-way request.
+    fn call(&self, peer: &Arc<Peer>, request: Command) -> Reply;
+
+    /// A connection was closed, by either side. Called once for each.
+    fn closed(&self, peer: &Arc<Peer>) {
+        let _ = peer;
+    }
+}
+
+/// When the answer to a request comes.
+pub enum Reply {
+    /// At once: the normal case, without a hand-over to another task.
+    Now(Command),
+    /// When the future ends: a held pull, a flush to wait for, a cold read. The connection goes on
+    /// with other requests meanwhile; the future is dropped when the connection closes.
+    Later(Pin<Box<dyn Future<Output = Command> + Send>>),
+    /// Not at all.
+    Never,
+}
+
+impl Reply {
+    /// An answer that comes when `future` ends.
+    pub fn later(future: impl Future<Output = Command> + Send + 'static) -> Self {
+        Self::Later(Box::pin(future))
+    }
+}
+
+impl From<Command> for Reply {
+    fn from(response: Command) -> Self {
+        Self::Now(response)
+    }
+}
