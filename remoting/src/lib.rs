@@ -9,6 +9,7 @@ pub mod command;
 pub mod fields;
 pub mod frame;
 pub mod header;
+pub mod message;
 pub mod server;
 
 mod codec;

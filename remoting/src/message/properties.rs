@@ -1,0 +1,318 @@
+//! Message properties: `name 0x01 value 0x02`, repeated (constants.md, section 4).
+//!
+//! The stored form ends with 0x02. A client may leave the last one out, so reading accepts both and
+//! everything that is written ends with it: text put behind a missing separator would otherwise run
+//! into the last value.
+
+use memchr::memchr;
+
+/// Ends a name.
+pub const NAME_VALUE_SEPARATOR: u8 = 1;
+/// Ends a value.
+pub const PROPERTY_SEPARATOR: u8 = 2;
+/// The longest properties text a record can hold, in bytes: the length field is a signed 16-bit number.
+pub const MAX_PROPERTIES_LENGTH: usize = i16::MAX as usize;
+
+/// A view of properties text, in any byte content; reading allocates nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Properties<'a>(&'a [u8]);
+
+impl<'a> Properties<'a> {
+    /// Looks at properties text as a client sent it or a record stores it.
+    pub fn new(text: &'a [u8]) -> Self {
+        Self(text)
+    }
+
+    /// The text itself.
+    pub fn as_bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// All pairs in their stored order. Entries without name, value or separator between them are passed
+    /// over, as the reference does.
+    pub fn iter(self) -> Iter<'a> {
+        Iter { rest: self.0 }
+    }
+
+    /// The value of `name`. Of several the last one counts, as in the map the reference reads into.
+    pub fn get(self, name: &str) -> Option<&'a [u8]> {
+        // Most lookups miss: one pass over the names, values are not looked at.
+        self.iter().filter(|(found, _)| *found == name.as_bytes()).last().map(|(_, value)| value)
+    }
+
+    /// The value of `name` where it is UTF-8.
+    pub fn get_str(self, name: &str) -> Option<&'a str> {
+        std::str::from_utf8(self.get(name)?).ok()
+    }
+
+    /// The value of `name` where it is a decimal number.
+    pub fn get_number<T: std::str::FromStr>(self, name: &str) -> Option<T> {
+        self.get_str(name)?.trim().parse().ok()
+    }
+
+    /// Whether the text could be stored as it is: its last entry is closed.
+    pub fn is_closed(self) -> bool {
+        self.0.last().is_none_or(|last| *last == PROPERTY_SEPARATOR)
+    }
+}
+
+impl<'a> IntoIterator for Properties<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// Pairs of (name, value), see [`Properties::iter`].
+#[derive(Clone, Debug)]
+pub struct Iter<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.rest.is_empty() {
+            let entry = match memchr(PROPERTY_SEPARATOR, self.rest) {
+                Some(end) => {
+                    let entry = &self.rest[..end];
+                    self.rest = &self.rest[end + 1..];
+                    entry
+                }
+                None => std::mem::take(&mut self.rest),
+            };
+            if let Some(pair) = split(entry) {
+                return Some(pair);
+            }
+        }
+        None
+    }
+}
+
+fn split(entry: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr(NAME_VALUE_SEPARATOR, entry)?;
+    let (name, value) = (&entry[..at], &entry[at + 1..]);
+    (!name.is_empty() && !value.is_empty()).then_some((name, value))
+}
+
+/// Properties text being put together, always in the stored form.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PropertiesBuf(Vec<u8>);
+
+impl PropertiesBuf {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes over text as a client sent it, adding the last separator where it is missing.
+    pub fn from_text(text: &[u8]) -> Self {
+        // room for what a broker adds to a send: region, trace mark, cluster
+        let mut buf = Vec::with_capacity(text.len() + 96);
+        buf.extend_from_slice(text);
+        let mut this = Self(buf);
+        this.close();
+        this
+    }
+
+    /// A reading view.
+    pub fn view(&self) -> Properties<'_> {
+        Properties(&self.0)
+    }
+
+    /// The text.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text, given away.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    /// Length of the text in bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a record can hold it ([`MAX_PROPERTIES_LENGTH`]).
+    pub fn fits(&self) -> bool {
+        self.0.len() <= MAX_PROPERTIES_LENGTH
+    }
+
+    /// Adds a pair whose name is known to be absent.
+    pub fn push(&mut self, name: &str, value: impl AsRef<[u8]>) -> &mut Self {
+        push(&mut self.0, name.as_bytes(), value.as_ref());
+        self
+    }
+
+    /// Gives `name` this value, in place of any it had.
+    pub fn set(&mut self, name: &str, value: impl AsRef<[u8]>) -> &mut Self {
+        self.remove(name);
+        self.push(name, value)
+    }
+
+    /// Takes `name` out; says whether it was there.
+    pub fn remove(&mut self, name: &str) -> bool {
+        self.retain(|found| found != name.as_bytes())
+    }
+
+    /// Keeps the pairs whose name passes; says whether anything went.
+    pub fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) -> bool {
+        if self.view().iter().all(|(name, _)| keep(name)) {
+            return false;
+        }
+        let old = std::mem::take(&mut self.0);
+        self.0.reserve(old.len());
+        for (name, value) in Properties(&old) {
+            if keep(name) {
+                push(&mut self.0, name, value);
+            }
+        }
+        true
+    }
+
+    fn close(&mut self) {
+        if !self.view().is_closed() {
+            self.0.push(PROPERTY_SEPARATOR);
+        }
+    }
+}
+
+impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for PropertiesBuf {
+    fn from_iter<T: IntoIterator<Item = (N, V)>>(pairs: T) -> Self {
+        let mut text = Vec::new();
+        for (name, value) in pairs {
+            push(&mut text, name.as_ref(), value.as_ref());
+        }
+        Self(text)
+    }
+}
+
+fn push(text: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    text.reserve(name.len() + value.len() + 2);
+    text.extend_from_slice(name);
+    text.push(NAME_VALUE_SEPARATOR);
+    text.extend_from_slice(value);
+    text.push(PROPERTY_SEPARATOR);
+}
+
+/// Names the protocol knows (constants.md, section 4), those of client-side bookkeeping left out.
+pub mod key {
+    macro_rules! keys {
+        ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
+            $($(#[$doc])* pub const $name: &str = $text;)*
+        };
+    }
+
+    keys! {
+        /// User keys, separated by spaces.
+        KEYS = "KEYS";
+        /// The tag.
+        TAGS = "TAGS";
+        /// Whether the producer waits until the message is stored as the broker's role asks.
+        WAIT = "WAIT";
+        /// Delay level, from 1.
+        DELAY = "DELAY";
+        /// First topic of a message being retried.
+        RETRY_TOPIC = "RETRY_TOPIC";
+        /// Topic a delayed or half message is for.
+        REAL_TOPIC = "REAL_TOPIC";
+        /// Queue a delayed or half message is for.
+        REAL_QID = "REAL_QID";
+        /// `true` on a half message.
+        TRAN_MSG = "TRAN_MSG";
+        /// Producer group of a half message.
+        PGROUP = "PGROUP";
+        /// Transaction id the producer knows.
+        TRANSACTION_ID = "__transactionId__";
+        /// How often a half message was checked.
+        TRANSACTION_CHECK_TIMES = "TRANSACTION_CHECK_TIMES";
+        /// Queue offset of the half message that was written again.
+        TRAN_PREPARED_QUEUE_OFFSET = "TRAN_PREPARED_QUEUE_OFFSET";
+        /// Seconds a half message is not checked.
+        CHECK_IMMUNITY_TIME_IN_SECONDS = "CHECK_IMMUNITY_TIME_IN_SECONDS";
+        /// Offset of the half message, on an op message.
+        TRANS_OFFSET = "TRANS_OFFSET";
+        /// How often the message was consumed before, as text.
+        RECONSUME_TIME = "RECONSUME_TIME";
+        /// How often it may be.
+        MAX_RECONSUME_TIMES = "MAX_RECONSUME_TIMES";
+        /// Region of the broker.
+        MSG_REGION = "MSG_REGION";
+        /// Whether the send is traced.
+        TRACE_ON = "TRACE_ON";
+        /// Cluster of the broker.
+        CLUSTER = "CLUSTER";
+        /// The client's message id.
+        UNIQ_KEY = "UNIQ_KEY";
+        /// More about the unique key.
+        EXTEND_UNIQ_INFO = "EXTEND_UNIQ_INFO";
+        /// Namespace.
+        INSTANCE_ID = "INSTANCE_ID";
+        /// Offset id of the first copy of a retried message.
+        ORIGIN_MESSAGE_ID = "ORIGIN_MESSAGE_ID";
+        /// Group a retried message failed in (pop).
+        ORIGIN_GROUP = "ORIGIN_GROUP";
+        /// Request-reply: pairs the two.
+        CORRELATION_ID = "CORRELATION_ID";
+        /// Request-reply: client that asked.
+        REPLY_TO_CLIENT = "REPLY_TO_CLIENT";
+        /// Request-reply: time the request lives, ms.
+        TTL = "TTL";
+        /// Request-reply: when the reply arrived, ms.
+        ARRIVE_TIME = "ARRIVE_TIME";
+        /// Request-reply: when the reply was pushed, ms.
+        PUSH_REPLY_TIME = "PUSH_REPLY_TIME";
+        /// `reply` on the reply of a request.
+        MSG_TYPE = "MSG_TYPE";
+        /// First pop, ms.
+        FIRST_POP_TIME = "1ST_POP_TIME";
+        /// Pop handle.
+        POP_CK = "POP_CK";
+        /// Order key.
+        SHARDING_KEY = "__SHARDINGKEY";
+        /// Lite topic.
+        LITE_TOPIC = "__LITE_TOPIC";
+        /// Number of messages in an inner batch.
+        INNER_NUM = "INNER_NUM";
+        /// First queue offset of an inner batch.
+        INNER_BASE = "INNER_BASE";
+        /// Light queues a message also goes to, separated by commas.
+        INNER_MULTI_DISPATCH = "INNER_MULTI_DISPATCH";
+        /// Its offsets in them.
+        INNER_MULTI_QUEUE_OFFSET = "INNER_MULTI_QUEUE_OFFSET";
+        /// Timer: delay in seconds.
+        TIMER_DELAY_SEC = "TIMER_DELAY_SEC";
+        /// Timer: delay in ms.
+        TIMER_DELAY_MS = "TIMER_DELAY_MS";
+        /// Timer: delivery time, ms.
+        TIMER_DELIVER_MS = "TIMER_DELIVER_MS";
+        /// Timer: delivery time rounded down by the broker, ms.
+        TIMER_OUT_MS = "TIMER_OUT_MS";
+        /// Dead letter: first topic.
+        DLQ_ORIGIN_TOPIC = "DLQ_ORIGIN_TOPIC";
+        /// Dead letter: first offset id.
+        DLQ_ORIGIN_MESSAGE_ID = "DLQ_ORIGIN_MESSAGE_ID";
+        /// Born host a proxy saw.
+        BORN_HOST = "__BORNHOST";
+        /// Born time a proxy saw, ms.
+        BORN_TIMESTAMP = "BORN_TIMESTAMP";
+        /// Checksum of the record, its last property.
+        CRC32 = "__CRC32#";
+        /// Names with this beginning are never stored.
+        TRANSIENT_PREFIX = "__RMQ.TRANSIENT.";
+    }
+}
+
+#[cfg(test)]
+#[path = "properties_tests.rs"]
+mod tests;
