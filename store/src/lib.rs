@@ -1,1 +1,3 @@
-//! apogee-store
+//! The disk: commit log, consume queues, checkpoint and recovery in the layout of the reference.
+
+pub mod queue;

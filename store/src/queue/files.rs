@@ -1,0 +1,142 @@
+//! The files of one consume queue: names, reading, writing, syncing.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::shared::Shared;
+use super::unit::UNIT_SIZE;
+
+/// Where a queue's files are; what they hold is the queue's to know.
+#[derive(Debug)]
+pub(super) struct QueueFiles {
+    directory: PathBuf,
+    shared: Arc<Shared>,
+    /// Names this queue among the open files.
+    serial: u64,
+}
+
+impl QueueFiles {
+    pub(super) fn new(directory: PathBuf, shared: Arc<Shared>) -> Self {
+        let serial = shared.next_serial();
+        Self { directory, shared, serial }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// First unit of the file that holds `unit`.
+    pub(super) fn file_start(&self, unit: i64) -> i64 {
+        unit - unit % self.shared.units_per_file()
+    }
+
+    /// Path of the file that starts at unit `start`.
+    pub(super) fn path(&self, start: i64) -> PathBuf {
+        self.directory.join(format!("{:020}", start * UNIT_SIZE as i64))
+    }
+
+    /// The first units of the files in the directory, ascending; names that are none are passed over.
+    ///
+    /// # Errors
+    /// The directory cannot be read, or a file is none of this size's.
+    pub(super) fn list(&self) -> io::Result<Vec<(i64, u64)>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            if name.len() != 20 || !name.bytes().all(|b| b.is_ascii_digit()) {
+                continue;
+            }
+            let Ok(offset) = name.parse::<i64>() else { continue };
+            let length = entry.metadata()?.len();
+            let size = self.shared.file_size();
+            if !(offset as u64).is_multiple_of(size) || length > size {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!(
+                        "{} ({length} bytes) is no consume queue file of {size} bytes: check mappedFileSizeConsumeQueue",
+                        entry.path().display()
+                    ),
+                ));
+            }
+            files.push((offset / UNIT_SIZE as i64, length));
+        }
+        files.sort_unstable();
+        Ok(files)
+    }
+
+    /// Reads units from `from` on, up to the end of their file; returns how many bytes.
+    pub(super) fn read(&self, from: i64, into: &mut [u8]) -> io::Result<usize> {
+        let start = self.file_start(from);
+        let room = (start + self.shared.units_per_file() - from) as usize * UNIT_SIZE;
+        let length = into.len().min(room);
+        let file = self.open(start, false)?;
+        file.read_exact_at(&mut into[..length], ((from - start) as usize * UNIT_SIZE) as u64)?;
+        Ok(length)
+    }
+
+    /// Writes units from `at` on, up to the end of their file; returns how many units. `create`: the file may be new.
+    pub(super) fn write(&self, at: i64, units: &[u8], create: bool) -> io::Result<i64> {
+        let start = self.file_start(at);
+        let room = (start + self.shared.units_per_file() - at) as usize * UNIT_SIZE;
+        let length = units.len().min(room);
+        let file = self.open(start, create)?;
+        file.write_all_at(&units[..length], ((at - start) as usize * UNIT_SIZE) as u64)?;
+        Ok((length / UNIT_SIZE) as i64)
+    }
+
+    /// Zeros everything in the file from `unit` on, so that nothing old shows up behind the end.
+    pub(super) fn clear_from(&self, unit: i64) -> io::Result<()> {
+        let start = self.file_start(unit);
+        let file = self.open(start, false)?;
+        file.set_len(((unit - start) as usize * UNIT_SIZE) as u64)?;
+        file.set_len(self.shared.file_size())
+    }
+
+    /// Syncs the files that hold the units [from, to).
+    pub(super) fn sync(&self, from: i64, to: i64) -> io::Result<()> {
+        let mut start = self.file_start(from);
+        while start < to {
+            match self.open(start, false) {
+                Ok(file) => file.sync_data()?,
+                // expired meanwhile
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            start += self.shared.units_per_file();
+        }
+        Ok(())
+    }
+
+    /// Removes a file.
+    pub(super) fn remove(&self, start: i64) -> io::Result<()> {
+        self.shared.descriptors().forget((self.serial, start));
+        match fs::remove_file(self.path(start)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn open(&self, start: i64, create: bool) -> io::Result<Arc<File>> {
+        self.shared.descriptors().get((self.serial, start), || {
+            let path = self.path(start);
+            let mut options = OpenOptions::new();
+            options.read(true).write(true);
+            if !create {
+                return options.open(path);
+            }
+            fs::create_dir_all(&self.directory)?;
+            let file = options.create(true).truncate(false).open(path)?;
+            file.set_len(self.shared.file_size())?;
+            Ok(file)
+        })
+    }
+}

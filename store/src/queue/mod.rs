@@ -1,0 +1,17 @@
+//! Consume queues: for each queue of a topic, where its records lie in the commit log.
+
+mod cursor;
+mod descriptors;
+mod files;
+#[expect(clippy::module_inception, reason = "the queue itself")]
+mod queue;
+mod recover;
+mod shared;
+mod table;
+mod unit;
+
+pub use cursor::Cursor;
+pub use queue::{Appended, Queue};
+pub use recover::{Loaded, RecordAt};
+pub use table::QueueTable;
+pub use unit::{UNIT_SIZE, Unit};

@@ -1,0 +1,449 @@
+//! One consume queue: where the records of a topic's queue lie in the commit log, in order.
+//!
+//! Files `<first unit * 20, 20 digits>` of a fixed size, filled with units from their start; the rest of the
+//! last one is zero. A queue that starts above 0 has blank units up to its start in its first file.
+//!
+//! New units gather in memory and go to their file together, when a page of them is there or the flush
+//! comes by: a process that dies loses them, and the dispatcher makes them again from the log. Files are
+//! sparse until written and never mapped, so a queue costs what it holds.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use parking_lot::Mutex;
+use tracing::warn;
+
+use super::cursor::Cursor;
+use super::files::QueueFiles;
+use super::shared::Shared;
+use super::unit::{UNIT_SIZE, Unit};
+
+/// A consume queue. One thread appends (the dispatcher); any number read.
+///
+/// All offsets are in units, which are queue offsets, unless they are called physical.
+#[derive(Debug)]
+pub struct Queue {
+    topic: Arc<str>,
+    id: i32,
+    files: QueueFiles,
+    /// First unit whose record the log still has.
+    min: AtomicI64,
+    /// One past the last unit that can be read.
+    max: AtomicI64,
+    /// What the next record appended to the log gets. Only changed under the log's append lock.
+    next: AtomicI64,
+    /// Physical offset behind the record of the last unit, -1 without one.
+    max_physical: AtomicI64,
+    /// On the list of queues to flush.
+    dirty: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// First unit of each file, ascending.
+    pub(super) file_starts: Vec<i64>,
+    /// Units not yet in a file, as bytes.
+    tail: Vec<u8>,
+    /// First unit of the tail: everything before it is in files.
+    pub(super) tail_start: i64,
+    /// Everything before it was synced.
+    synced: i64,
+    /// A unit that would leave a gap, held until the next one shows whether the gap is real.
+    ahead: Option<(i64, Unit)>,
+    deleted: bool,
+}
+
+/// What became of a unit given to [`Queue::append`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// It is the queue's last one now.
+    Added,
+    /// The queue had a unit at this offset already.
+    Present,
+    /// It would leave a gap in the queue: held until the next unit confirms the gap.
+    Held,
+    /// The queue was deleted.
+    Deleted,
+}
+
+impl Queue {
+    pub(super) fn new(topic: Arc<str>, queue_id: i32, directory: PathBuf, shared: Arc<Shared>) -> Self {
+        Self {
+            topic,
+            id: queue_id,
+            files: QueueFiles::new(directory, shared),
+            min: AtomicI64::new(0),
+            max: AtomicI64::new(0),
+            next: AtomicI64::new(0),
+            max_physical: AtomicI64::new(-1),
+            dirty: AtomicBool::new(false),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Name of the topic.
+    pub fn topic(&self) -> &Arc<str> {
+        &self.topic
+    }
+
+    /// Number of the queue in its topic.
+    pub fn queue_id(&self) -> i32 {
+        self.id
+    }
+
+    /// First offset whose record the commit log still has; the maximum when it has none of them.
+    pub fn min_offset(&self) -> i64 {
+        self.min.load(Ordering::Acquire)
+    }
+
+    /// One past the last offset that can be read.
+    pub fn max_offset(&self) -> i64 {
+        self.max.load(Ordering::Acquire)
+    }
+
+    /// Physical offset behind the record of the last unit, -1 when there was none yet.
+    pub fn max_physical_offset(&self) -> i64 {
+        self.max_physical.load(Ordering::Acquire)
+    }
+
+    /// The offset the next record appended to the log gets; at or ahead of [`Queue::max_offset`] by what is not
+    /// dispatched yet.
+    pub fn next_offset(&self) -> i64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// Takes the offsets for `count` records; gives the first. Call it under the log's append lock only, and only for
+    /// records that are then in the log.
+    pub fn take_offsets(&self, count: i64) -> i64 {
+        let first = self.next.load(Ordering::Relaxed);
+        self.next.store(first + count, Ordering::Relaxed);
+        first
+    }
+
+    /// Lets the next record get this offset: after recovery, or when a record is taken from a master's log.
+    pub fn set_next_offset(&self, next: i64) {
+        self.next.store(next, Ordering::Relaxed);
+    }
+
+    /// Adds the unit of the record with this queue offset. Only the dispatcher calls it.
+    ///
+    /// A unit that is there already is left as it is. The first unit of a queue may have any offset. A later
+    /// one that leaves a gap is held: when the next one follows on it, both go to their places, with blanks
+    /// before them; when the next one follows on what was there before, the offset was a damaged number in one record.
+    ///
+    /// # Errors
+    /// Writing a full page of units failed. The unit is kept and readable, and the next call or the flush
+    /// writes again.
+    pub fn append(&self, offset: i64, unit: Unit) -> io::Result<Appended> {
+        if !(0..MAX_OFFSET).contains(&offset) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("queue offset {offset} is out of range")));
+        }
+        let mut state = self.state.lock();
+        if state.deleted {
+            return Ok(Appended::Deleted);
+        }
+        let max = self.max.load(Ordering::Relaxed);
+        if offset < max {
+            // A topic deleted and created again starts at 0 a second time, at a later place of the log.
+            if offset > 0 || unit.physical_offset < self.max_physical.load(Ordering::Relaxed) {
+                return Ok(Appended::Present);
+            }
+            self.reset(&mut state)?;
+        } else if offset > max {
+            let empty = state.file_starts.is_empty() && state.tail.is_empty();
+            match state.ahead {
+                _ if empty => self.skip_to(&mut state, offset)?,
+                Some((held, unit)) if held + 1 == offset => {
+                    self.skip_to(&mut state, held)?;
+                    state.tail.extend_from_slice(&unit.to_bytes());
+                }
+                _ => {
+                    state.ahead = Some((offset, unit));
+                    return Ok(Appended::Held);
+                }
+            }
+        }
+        state.ahead = None;
+        state.tail.extend_from_slice(&unit.to_bytes());
+        self.max_physical.store(unit.end(), Ordering::Release);
+        self.max.store(offset + 1, Ordering::Release);
+        if !self.dirty.swap(true, Ordering::AcqRel) {
+            self.files.shared().mark_dirty(&self.topic, self.id);
+        }
+        if state.tail.len() >= WRITE_OUT {
+            self.write_out(&mut state)?;
+        }
+        Ok(Appended::Added)
+    }
+
+    /// Reads units from `from` on: as many as are there, fit, and lie in one file. 0 bytes at the end.
+    ///
+    /// # Errors
+    /// The file cannot be read; `NotFound` when the offset lies before the first file.
+    pub fn read(&self, from: i64, into: &mut [u8]) -> io::Result<usize> {
+        let max = self.max_offset();
+        if from >= max || from < 0 {
+            return Ok(0);
+        }
+        let room = (into.len() / UNIT_SIZE) as i64;
+        let tail_start = {
+            let state = self.state.lock();
+            if from >= state.tail_start {
+                let start = (from - state.tail_start) as usize * UNIT_SIZE;
+                let units = room.min(max - from) as usize * UNIT_SIZE;
+                let tail = state.tail.get(start..).unwrap_or_default();
+                let length = units.min(tail.len());
+                into[..length].copy_from_slice(&tail[..length]);
+                return Ok(length);
+            }
+            state.tail_start
+        };
+        let count = room.min(tail_start - from);
+        self.files.read(from, &mut into[..count as usize * UNIT_SIZE])
+    }
+
+    /// The unit at an offset.
+    ///
+    /// # Errors
+    /// As [`Queue::read`].
+    pub fn unit(&self, offset: i64) -> io::Result<Option<Unit>> {
+        let mut bytes = [0; UNIT_SIZE];
+        if self.read(offset, &mut bytes)? == UNIT_SIZE {
+            return Ok(Some(Unit::from_bytes(&bytes)));
+        }
+        Ok(None)
+    }
+
+    /// The units from an offset on, to the end as it is when it is reached.
+    pub fn iter_from(&self, offset: i64) -> Cursor<'_> {
+        Cursor::new(self, offset)
+    }
+
+    /// First offset of the file after the one that holds `offset`.
+    pub fn next_file_start(&self, offset: i64) -> i64 {
+        self.files.file_start(offset) + self.files.shared().units_per_file()
+    }
+
+    /// Sets the minimum to the first unit whose record lies at or behind the log's minimum.
+    ///
+    /// # Errors
+    /// Units cannot be read.
+    pub fn correct_min_offset(&self, log_min: i64) -> io::Result<()> {
+        let (mut low, mut high) = {
+            let state = self.state.lock();
+            let first = state.file_starts.first().copied().unwrap_or(state.tail_start);
+            (first, self.max_offset())
+        };
+        if self.max_physical_offset() <= log_min {
+            // everything expired (5.5.0: min = max)
+            low = high;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let gone = self.unit(middle)?.is_none_or(|unit| !unit.is_record() || unit.physical_offset < log_min);
+            if gone {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        self.min.store(low, Ordering::Release);
+        Ok(())
+    }
+
+    /// Removes files all of whose records lie before the log's minimum; the last file stays. Corrects the
+    /// minimum. Returns how many files went.
+    ///
+    /// # Errors
+    /// A file cannot be read or removed.
+    pub fn delete_expired(&self, log_min: i64) -> io::Result<usize> {
+        let mut removed = 0;
+        loop {
+            let mut state = self.state.lock();
+            let (Some(&first), Some(&second)) = (state.file_starts.first(), state.file_starts.get(1)) else {
+                break;
+            };
+            let mut last = [0; UNIT_SIZE];
+            self.files.read(second - 1, &mut last)?;
+            if Unit::from_bytes(&last).physical_offset >= log_min {
+                break;
+            }
+            // the minimum first: nobody is sent to a file that is gone
+            self.min.fetch_max(second, Ordering::AcqRel);
+            self.files.remove(first)?;
+            state.file_starts.remove(0);
+            removed += 1;
+        }
+        self.correct_min_offset(log_min)?;
+        Ok(removed)
+    }
+
+    /// Writes gathered units to their files, and syncs these when at least `least_pages` pages of 4 KiB wait for it
+    /// or `least_pages` is 0. Returns whether everything is synced.
+    ///
+    /// # Errors
+    /// Writing or syncing failed. After a failed sync what was written counts as never synced.
+    pub(super) fn flush(&self, least_pages: u64) -> io::Result<bool> {
+        self.dirty.store(false, Ordering::Release);
+        let (from, to) = {
+            let mut state = self.state.lock();
+            if state.deleted {
+                return Ok(true);
+            }
+            self.write_out(&mut state)?;
+            if state.tail.capacity() > 0 {
+                // an idle queue keeps no buffer
+                state.tail = Vec::new();
+            }
+            (state.synced, state.tail_start)
+        };
+        if from >= to {
+            return Ok(true);
+        }
+        if (to - from) as u64 * (UNIT_SIZE as u64) < least_pages * PAGE {
+            return Ok(false);
+        }
+        self.files.sync(from, to).inspect_err(|_| self.files.shared().set_sync_failed())?;
+        let mut state = self.state.lock();
+        state.synced = state.synced.max(to);
+        Ok(true)
+    }
+
+    /// Puts the queue back on the list of those to flush.
+    pub(super) fn mark_dirty(&self) {
+        if !self.dirty.swap(true, Ordering::AcqRel) {
+            self.files.shared().mark_dirty(&self.topic, self.id);
+        }
+    }
+
+    /// Drops the queue's files; appends to it are ignored from now on.
+    pub(super) fn delete(&self) -> io::Result<()> {
+        let mut state = self.state.lock();
+        state.deleted = true;
+        self.min.store(0, Ordering::Release);
+        self.max.store(0, Ordering::Release);
+        self.max_physical.store(-1, Ordering::Release);
+        for start in std::mem::take(&mut state.file_starts) {
+            self.files.remove(start)?;
+        }
+        state.tail = Vec::new();
+        match fs::remove_dir(self.files.directory()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn files(&self) -> &QueueFiles {
+        &self.files
+    }
+
+    /// Takes over what was found on disk: files, and the units [first, end) with the last record's end.
+    pub(super) fn restore(&self, file_starts: Vec<i64>, end: i64, max_physical: i64) {
+        let mut state = self.state.lock();
+        let first = file_starts.first().copied().unwrap_or(0);
+        state.file_starts = file_starts;
+        state.tail = Vec::new();
+        state.tail_start = end;
+        state.synced = end;
+        self.max_physical.store(max_physical, Ordering::Release);
+        self.max.store(end, Ordering::Release);
+        self.min.store(first.min(end), Ordering::Release);
+        self.next.store(end, Ordering::Relaxed);
+    }
+
+    /// Starts again at 0 with nothing.
+    fn reset(&self, state: &mut State) -> io::Result<()> {
+        warn!(topic = %self.topic, queue_id = self.id, "consume queue starts at 0 again: its topic was created anew");
+        self.min.store(0, Ordering::Release);
+        self.max.store(0, Ordering::Release);
+        for start in std::mem::take(&mut state.file_starts) {
+            self.files.remove(start)?;
+        }
+        *state = State::default();
+        Ok(())
+    }
+
+    /// Makes `offset` the next one to append.
+    fn skip_to(&self, state: &mut State, offset: i64) -> io::Result<()> {
+        let max = self.max.load(Ordering::Relaxed);
+        let file_start = self.files.file_start(offset);
+        let empty = state.file_starts.is_empty() && state.tail.is_empty();
+        if !empty {
+            warn!(topic = %self.topic, queue_id = self.id, max, offset,
+                "consume queue has a gap before the record's offset");
+            self.write_out(state)?;
+        }
+        if file_start > max || empty {
+            // What lies before the gap can no longer be reached: files must follow on one another.
+            let old = std::mem::take(&mut state.file_starts);
+            for start in old {
+                self.files.remove(start)?;
+            }
+            self.fill_blanks(state, file_start, offset)?;
+            self.min.store(offset, Ordering::Release);
+        } else {
+            self.fill_blanks(state, max, offset)?;
+        }
+        state.tail_start = offset;
+        state.synced = state.synced.min(file_start);
+        Ok(())
+    }
+
+    fn fill_blanks(&self, state: &mut State, from: i64, to: i64) -> io::Result<()> {
+        let blanks = Unit::BLANK.to_bytes().repeat(BLANKS_AT_ONCE as usize);
+        let mut at = from;
+        while at < to {
+            let count = BLANKS_AT_ONCE.min(to - at);
+            at += self.write(state, at, &blanks[..count as usize * UNIT_SIZE])?;
+        }
+        Ok(())
+    }
+
+    /// Writes the tail to its files.
+    fn write_out(&self, state: &mut State) -> io::Result<()> {
+        let mut tail = std::mem::take(&mut state.tail);
+        let mut written = 0;
+        let mut result = Ok(());
+        while written < tail.len() {
+            match self.write(state, state.tail_start, &tail[written..]) {
+                Ok(units) => {
+                    written += units as usize * UNIT_SIZE;
+                    state.tail_start += units;
+                }
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+        }
+        tail.drain(..written);
+        state.tail = tail;
+        result
+    }
+
+    /// Writes units that start at `at`, up to the end of their file; returns how many.
+    fn write(&self, state: &mut State, at: i64, units: &[u8]) -> io::Result<i64> {
+        let start = self.files.file_start(at);
+        let new = state.file_starts.last() != Some(&start);
+        let count = self.files.write(at, units, new)?;
+        if new {
+            state.file_starts.push(start);
+        }
+        Ok(count)
+    }
+}
+
+/// Queue offsets stay below this: far above any real one, and in bytes still a positive number.
+const MAX_OFFSET: i64 = i64::MAX / 64;
+/// Units gathered before they are written: a page.
+const WRITE_OUT: usize = 4096;
+const PAGE: u64 = 4096;
+const BLANKS_AT_ONCE: i64 = 3000;
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;

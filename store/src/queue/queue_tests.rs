@@ -1,0 +1,151 @@
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::super::{QueueTable, UNIT_SIZE, Unit};
+use super::*;
+
+/// Ten units a file.
+const FILE: u64 = 200;
+
+fn table(directory: &TempDir) -> QueueTable {
+    QueueTable::new(directory.path().to_owned(), FILE, 2)
+}
+
+fn unit(n: i64) -> Unit {
+    Unit { physical_offset: n * 100, size: 100, tags_code: n }
+}
+
+fn offsets(queue: &Queue, from: i64) -> Vec<i64> {
+    queue
+        .iter_from(from)
+        .map(|entry| {
+            let (offset, found) = entry.unwrap();
+            assert_eq!(found, unit(offset));
+            offset
+        })
+        .collect()
+}
+
+#[test]
+fn units_are_read_from_memory_and_from_files() {
+    let directory = TempDir::new().unwrap();
+    let table = table(&directory);
+    let queue = table.get_or_create("t", 0).unwrap();
+    assert!(!directory.path().join("t").exists());
+    for n in 0..25 {
+        assert_eq!(queue.append(n, unit(n)).unwrap(), Appended::Added);
+        assert_eq!(queue.append(n, unit(n)).unwrap(), Appended::Present);
+    }
+    assert_eq!((queue.min_offset(), queue.max_offset()), (0, 25));
+    assert_eq!(queue.max_physical_offset(), 2500);
+    assert_eq!(offsets(&queue, 3), (3..25).collect::<Vec<_>>());
+    assert!(table.flush(0).unwrap());
+    assert_eq!(offsets(&queue, 3), (3..25).collect::<Vec<_>>());
+    for n in 25..1000 {
+        queue.append(n, unit(n)).unwrap();
+    }
+    assert_eq!(offsets(&queue, 0), (0..1000).collect::<Vec<_>>());
+    assert_eq!(queue.unit(1000).unwrap(), None);
+    assert_eq!(queue.unit(-1).unwrap(), None);
+
+    table.flush(0).unwrap();
+    let second = fs::read(directory.path().join("t/0/00000000000000000200")).unwrap();
+    assert_eq!(second.len(), FILE as usize);
+    assert_eq!(second[..UNIT_SIZE], unit(10).to_bytes());
+}
+
+#[test]
+fn a_queue_that_starts_above_0_has_blanks_before_it() {
+    let directory = TempDir::new().unwrap();
+    let table = table(&directory);
+    let queue = table.get_or_create("t", 3).unwrap();
+    queue.append(13, unit(13)).unwrap();
+    assert_eq!((queue.min_offset(), queue.max_offset()), (13, 14));
+    table.flush(0).unwrap();
+    let file = fs::read(directory.path().join("t/3/00000000000000000200")).unwrap();
+    assert_eq!(file[2 * UNIT_SIZE..3 * UNIT_SIZE], Unit::BLANK.to_bytes());
+    assert_eq!(file[3 * UNIT_SIZE..4 * UNIT_SIZE], unit(13).to_bytes());
+    assert_eq!(fs::read_dir(directory.path().join("t/3")).unwrap().count(), 1);
+    queue.correct_min_offset(0).unwrap();
+    assert_eq!(queue.min_offset(), 13);
+}
+
+#[test]
+fn one_damaged_offset_moves_nothing_a_real_gap_is_taken() {
+    let directory = TempDir::new().unwrap();
+    let table = table(&directory);
+    let queue = table.get_or_create("t", 0).unwrap();
+    queue.append(0, unit(0)).unwrap();
+    assert_eq!(queue.append(1 << 40, unit(1)).unwrap(), Appended::Held);
+    assert_eq!(queue.append(1, unit(1)).unwrap(), Appended::Added);
+    assert_eq!(queue.append(57, unit(57)).unwrap(), Appended::Held);
+    assert_eq!(queue.append(58, unit(58)).unwrap(), Appended::Added);
+    assert_eq!((queue.min_offset(), queue.max_offset()), (57, 59));
+    assert_eq!(offsets(&queue, 57), [57, 58]);
+    assert!(queue.append(i64::MAX, unit(1)).is_err());
+    assert!(queue.append(-1, unit(1)).is_err());
+}
+
+// apache/rocketmq#4774, #2748: a topic created again went on behind its old queue.
+#[test]
+fn report_4774_a_topic_created_again_starts_at_0() {
+    let directory = TempDir::new().unwrap();
+    let table = table(&directory);
+    let queue = table.get_or_create("t", 0).unwrap();
+    for n in 0..15 {
+        queue.append(n, unit(n)).unwrap();
+    }
+    table.flush(0).unwrap();
+    assert!(table.delete_topic("t", 1500).unwrap());
+    assert!(!table.delete_topic("t", 1500).unwrap());
+    assert!(!directory.path().join("t").exists());
+    assert_eq!(queue.append(15, unit(15)).unwrap(), Appended::Deleted);
+    assert!(table.is_of_deleted("t", 1499) && !table.is_of_deleted("t", 1500));
+
+    let again = table.get_or_create("t", 0).unwrap();
+    assert_eq!(again.take_offsets(1), 0);
+
+    // the same seen by a dispatcher that makes queues anew from a log with both lives
+    let queue = table.get_or_create("u", 0).unwrap();
+    for n in 0..15 {
+        queue.append(n, unit(n)).unwrap();
+    }
+    let second_life = Unit { physical_offset: 2000, ..unit(0) };
+    assert_eq!(queue.append(0, second_life).unwrap(), Appended::Added);
+    assert_eq!(queue.max_offset(), 1);
+    assert_eq!(queue.unit(0).unwrap(), Some(second_life));
+}
+
+#[test]
+fn the_minimum_follows_the_log() {
+    let directory = TempDir::new().unwrap();
+    let table = table(&directory);
+    let queue = table.get_or_create("t", 0).unwrap();
+    for n in 0..35 {
+        queue.append(n, unit(n)).unwrap();
+    }
+    table.flush(0).unwrap();
+    assert_eq!(queue.delete_expired(1250).unwrap(), 1);
+    assert_eq!(queue.min_offset(), 13);
+    assert_eq!(queue.read(3, &mut [0; UNIT_SIZE]).unwrap_err().kind(), io::ErrorKind::NotFound);
+    assert_eq!(queue.delete_expired(3500).unwrap(), 2);
+    assert_eq!((queue.min_offset(), queue.max_offset()), (35, 35));
+    queue.append(35, unit(35)).unwrap();
+    assert_eq!(offsets(&queue, queue.min_offset()), [35]);
+}
+
+#[test]
+fn a_failing_write_keeps_units_readable() {
+    let directory = TempDir::new().unwrap();
+    let table = table(&directory);
+    let queue = table.get_or_create("t", 0).unwrap();
+    fs::write(directory.path().join("t"), "in the way").unwrap();
+    let failed = (0..300).filter(|n| queue.append(*n, unit(*n)).is_err()).count();
+    assert!(failed > 0);
+    assert!(table.flush(0).is_err());
+    assert_eq!(offsets(&queue, 0), (0..300).collect::<Vec<_>>());
+    fs::remove_file(directory.path().join("t")).unwrap();
+    assert!(table.flush(0).unwrap());
+    assert_eq!(offsets(&queue, 0), (0..300).collect::<Vec<_>>());
+}

@@ -1,0 +1,154 @@
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+
+const FILE: u64 = 200;
+
+/// A log of records of 100 bytes, all of queue `t` 0, in order.
+struct EvenLog;
+
+impl RecordAt for EvenLog {
+    fn matches(&self, _: &Queue, offset: i64, unit: Unit) -> bool {
+        unit == good(offset)
+    }
+}
+
+fn good(n: i64) -> Unit {
+    Unit { physical_offset: n * 100, size: 100, tags_code: 0 }
+}
+
+fn log(records: i64, clean: bool) -> Loaded<'static> {
+    Loaded { log_min: 0, log_end: records * 100, clean, records: &EvenLog }
+}
+
+fn written(directory: &Path, units: i64) {
+    let table = QueueTable::new(directory.to_owned(), FILE, 4);
+    let queue = table.get_or_create("t", 0).unwrap();
+    for n in 0..units {
+        queue.append(n, good(n)).unwrap();
+    }
+    table.flush(0).unwrap();
+}
+
+fn reopen(directory: &Path, log: Loaded<'_>) -> (i64, i64, Option<i64>) {
+    let table = QueueTable::new(directory.to_owned(), FILE, 4);
+    let from = table.recover(log).unwrap();
+    let queue = table.get_or_create("t", 0).unwrap();
+    for entry in queue.iter_from(queue.min_offset()) {
+        let (offset, unit) = entry.unwrap();
+        assert_eq!(unit, good(offset));
+    }
+    let found = (queue.min_offset(), queue.max_offset(), from);
+    // and goes on where it stands
+    for n in queue.max_offset()..queue.max_offset() + 25 {
+        queue.append(n, good(n)).unwrap();
+    }
+    found
+}
+
+fn path(directory: &TempDir, name: u64) -> std::path::PathBuf {
+    directory.path().join(format!("t/0/{name:020}"))
+}
+
+#[test]
+fn finds_the_end() {
+    for units in [1, 9, 10, 11, 20, 45] {
+        for clean in [true, false] {
+            let directory = TempDir::new().unwrap();
+            written(directory.path(), units);
+            let from = clean.then_some(units * 100);
+            assert_eq!(reopen(directory.path(), log(units, clean)), (0, units, from), "{units} {clean}");
+        }
+    }
+}
+
+#[test]
+fn drops_units_behind_the_log() {
+    for clean in [true, false] {
+        for records in [0, 7, 30, 44] {
+            let directory = TempDir::new().unwrap();
+            written(directory.path(), 45);
+            assert_eq!(reopen(directory.path(), log(records, clean)).1, records, "{clean}");
+            // the cut part never comes back
+            assert_eq!(reopen(directory.path(), log(45, clean)).1, records, "{clean}");
+        }
+    }
+}
+
+// apache/rocketmq#9728, #10108: an empty last file kept the broker from starting.
+#[test]
+fn report_9728_an_empty_last_file_is_dropped() {
+    for (length, clean) in [(0, true), (0, false), (FILE, true), (FILE, false)] {
+        let directory = TempDir::new().unwrap();
+        written(directory.path(), 20);
+        fs::File::create(path(&directory, 400)).unwrap().set_len(length).unwrap();
+        assert_eq!(reopen(directory.path(), log(15, clean)).1, 15);
+    }
+}
+
+#[test]
+fn a_hole_or_a_short_file_is_made_again() {
+    let directory = TempDir::new().unwrap();
+    written(directory.path(), 45);
+    fs::remove_file(path(&directory, 200)).unwrap();
+    assert_eq!(reopen(directory.path(), log(45, true)), (0, 10, Some(1000)));
+    assert!(!path(&directory, 400).exists());
+
+    let directory = TempDir::new().unwrap();
+    written(directory.path(), 45);
+    let file = fs::OpenOptions::new().write(true).open(path(&directory, 800)).unwrap();
+    file.set_len(47).unwrap();
+    assert_eq!(reopen(directory.path(), log(45, true)), (0, 42, Some(4200)));
+}
+
+#[test]
+fn the_wrong_file_size_is_an_error() {
+    let directory = TempDir::new().unwrap();
+    written(directory.path(), 25);
+    for size in [100, 180, 380] {
+        let table = QueueTable::new(directory.path().to_owned(), size, 4);
+        let error = table.recover(log(25, true)).unwrap_err();
+        assert!(error.to_string().contains("mappedFileSizeConsumeQueue"), "{error}");
+    }
+}
+
+#[test]
+fn nothing_there_starts_at_the_log_minimum() {
+    let directory = TempDir::new().unwrap();
+    let table = QueueTable::new(directory.path().join("none"), FILE, 4);
+    let from = table.recover(Loaded { log_min: 300, ..log(5, true) }).unwrap();
+    assert_eq!(from, Some(300));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is done to the files: recovery ends, and no wrong unit is read behind a kill.
+    #[test]
+    fn damage_never_shows(
+        units in 1i64..45,
+        damage in proptest::collection::vec((0u64..5, 0usize..200, any::<u8>(), 0usize..60), 0..4),
+    ) {
+        let directory = TempDir::new().unwrap();
+        written(directory.path(), units);
+        for (file, at, byte, length) in damage {
+            let path = path(&directory, file * FILE);
+            let Ok(mut bytes) = fs::read(&path) else { continue };
+            let end = (at + length).min(bytes.len());
+            bytes[at.min(end)..end].fill(byte);
+            fs::write(&path, &bytes).unwrap();
+        }
+        let table = QueueTable::new(directory.path().to_owned(), FILE, 4);
+        table.recover(log(units, false)).unwrap();
+        let queue = table.get_or_create("t", 0).unwrap();
+        prop_assert!(queue.max_offset() <= units);
+        if queue.max_offset() > 0 {
+            let last = queue.unit(queue.max_offset() - 1).unwrap().unwrap();
+            prop_assert!(last == good(queue.max_offset() - 1) || !last.is_record(), "{last:?}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! All consume queues of a store, by topic and queue number.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dashmap::DashMap;
+
+use super::queue::Queue;
+use super::shared::Shared;
+
+/// The consume queues, each made when it is first asked for to be written.
+#[derive(Debug)]
+pub struct QueueTable {
+    root: PathBuf,
+    shared: Arc<Shared>,
+    /// A topic's queues, ascending by number.
+    topics: DashMap<Arc<str>, Vec<Arc<Queue>>>,
+    /// Topics that were deleted, with the end of the log at that time: records before it are of the topic's former life.
+    deleted: DashMap<Arc<str>, i64>,
+    any_deleted: AtomicBool,
+}
+
+impl QueueTable {
+    /// An empty table over the directory `consumequeue`, with files of `file_size` bytes
+    /// (mappedFileSizeConsumeQueue) of which at most `descriptors` are open at a time.
+    pub fn new(root: PathBuf, file_size: u64, descriptors: usize) -> Self {
+        Self {
+            root,
+            shared: Arc::new(Shared::new(file_size, descriptors)),
+            topics: DashMap::new(),
+            deleted: DashMap::new(),
+            any_deleted: AtomicBool::new(false),
+        }
+    }
+
+    /// The queue, when it is known.
+    pub fn get(&self, topic: &str, queue_id: i32) -> Option<Arc<Queue>> {
+        find(&self.topics.get(topic)?, queue_id).ok().map(|(_, queue)| queue)
+    }
+
+    /// The queue, made when it is not there yet; its files come with the first unit.
+    ///
+    /// # Errors
+    /// The topic is no name a directory can have, or the number is negative.
+    pub fn get_or_create(&self, topic: &str, queue_id: i32) -> io::Result<Arc<Queue>> {
+        if let Some(queue) = self.get(topic, queue_id) {
+            return Ok(queue);
+        }
+        if !is_directory_name(topic) || queue_id < 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("no consume queue can be named `{}`, {queue_id}", topic.escape_debug()),
+            ));
+        }
+        let mut queues = self.topics.entry(Arc::from(topic)).or_default();
+        let name = Arc::clone(queues.key());
+        Ok(match find(&queues, queue_id) {
+            Ok((_, queue)) => queue,
+            Err(at) => {
+                let directory = self.root.join(topic).join(queue_id.to_string());
+                let queue = Arc::new(Queue::new(name, queue_id, directory, Arc::clone(&self.shared)));
+                queues.insert(at, Arc::clone(&queue));
+                queue
+            }
+        })
+    }
+
+    /// The queues of a topic, ascending by number.
+    pub fn queues(&self, topic: &str) -> Vec<Arc<Queue>> {
+        self.topics.get(topic).map(|queues| queues.clone()).unwrap_or_default()
+    }
+
+    /// Names of all topics that have queues.
+    pub fn topics(&self) -> Vec<Arc<str>> {
+        self.topics.iter().map(|entry| Arc::clone(entry.key())).collect()
+    }
+
+    /// All queues.
+    pub fn all(&self) -> Vec<Arc<Queue>> {
+        self.topics.iter().flat_map(|entry| entry.value().clone()).collect()
+    }
+
+    /// Removes a topic's queues from table and disk. `log_end`: records before it never come back into a queue of
+    /// this name, so that a topic of the same name starts at 0. Returns whether there were any.
+    ///
+    /// # Errors
+    /// A file cannot be removed; the queues are gone from the table all the same.
+    pub fn delete_topic(&self, topic: &str, log_end: i64) -> io::Result<bool> {
+        let Some((name, queues)) = self.topics.remove(topic) else {
+            return Ok(false);
+        };
+        self.deleted.insert(name, log_end);
+        self.any_deleted.store(true, Ordering::Release);
+        let mut result = Ok(());
+        for queue in &queues {
+            result = result.and(queue.delete());
+        }
+        result?;
+        match fs::remove_dir(self.root.join(topic)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(true),
+        }
+    }
+
+    /// Whether a record of this topic at this place is of a topic deleted later.
+    pub fn is_of_deleted(&self, topic: &str, physical_offset: i64) -> bool {
+        self.any_deleted.load(Ordering::Acquire) && self.deleted.get(topic).is_some_and(|end| physical_offset < *end)
+    }
+
+    /// Lets appends go on from what is dispatched: after recovery, before the first append.
+    pub fn reset_next_offsets(&self) {
+        for entry in &self.topics {
+            for queue in entry.value() {
+                queue.set_next_offset(queue.max_offset());
+            }
+        }
+    }
+
+    /// Sets the minimum of every queue to its first record that the log still has.
+    ///
+    /// # Errors
+    /// Units cannot be read.
+    pub fn correct_min_offsets(&self, log_min: i64) -> io::Result<()> {
+        self.all().iter().try_for_each(|queue| queue.correct_min_offset(log_min))
+    }
+
+    /// Removes queue files whose records all lie before the log's minimum and corrects the minimum of every queue.
+    /// Returns how many files went.
+    ///
+    /// # Errors
+    /// A file cannot be read or removed.
+    pub fn delete_expired(&self, log_min: i64) -> io::Result<usize> {
+        let mut removed = 0;
+        for queue in self.all() {
+            removed += queue.delete_expired(log_min)?;
+        }
+        Ok(removed)
+    }
+
+    /// Writes and syncs queues that changed: those with at least `least_pages` pages of 4 KiB
+    /// (flushConsumeQueueLeastPages), all with 0. Returns whether everything dispatched before the call is synced now.
+    ///
+    /// # Errors
+    /// Writing or syncing failed; the other queues were flushed. After a failed sync the answer is never
+    /// again that all is synced, because the kernel forgets what it could not write.
+    pub fn flush(&self, least_pages: u64) -> io::Result<bool> {
+        let mut all = true;
+        let mut result = Ok(());
+        for (topic, queue_id) in self.shared.take_dirty() {
+            let Some(queue) = self.get(&topic, queue_id) else {
+                continue;
+            };
+            match queue.flush(least_pages) {
+                Ok(true) => {}
+                Ok(false) => {
+                    queue.mark_dirty();
+                    all = false;
+                }
+                Err(error) => {
+                    queue.mark_dirty();
+                    result = Err(error);
+                }
+            }
+        }
+        result?;
+        Ok(all && !self.shared.sync_failed())
+    }
+
+    /// Makes a queue of the table for each directory found.
+    pub(super) fn discover(&self) -> io::Result<Vec<Arc<Queue>>> {
+        let mut found = Vec::new();
+        for topic in directories(&self.root)? {
+            for queue in directories(&self.root.join(&topic))? {
+                if let Ok(queue_id) = queue.parse() {
+                    found.push(self.get_or_create(&topic, queue_id)?);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Names of the directories in a directory, none when it does not exist.
+fn directories(path: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir()
+            && let Ok(name) = entry.file_name().into_string()
+        {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+fn find(queues: &[Arc<Queue>], queue_id: i32) -> Result<(usize, Arc<Queue>), usize> {
+    // numbers mostly are 0, 1, 2, …
+    let guess = queue_id as usize;
+    if let Some(queue) = queues.get(guess)
+        && queue.queue_id() == queue_id
+    {
+        return Ok((guess, Arc::clone(queue)));
+    }
+    queues.binary_search_by_key(&queue_id, |queue| queue.queue_id()).map(|at| (at, Arc::clone(&queues[at])))
+}
+
+/// Topics come out of records: one must not lead out of the queues' directory.
+fn is_directory_name(topic: &str) -> bool {
+    !topic.is_empty()
+        && topic.len() <= 255
+        && topic != "."
+        && topic != ".."
+        && !topic.bytes().any(|b| b == b'/' || b == 0)
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

@@ -1,0 +1,65 @@
+use tempfile::TempDir;
+
+use super::*;
+use crate::queue::Unit;
+
+fn unit(n: i64) -> Unit {
+    Unit { physical_offset: n * 10, size: 10, tags_code: 0 }
+}
+
+#[test]
+fn queues_are_found_by_any_number() {
+    let directory = TempDir::new().unwrap();
+    let table = QueueTable::new(directory.path().to_owned(), 200, 4);
+    for id in [5, 0, 1_000_000, 1] {
+        table.get_or_create("t", id).unwrap();
+    }
+    let ids: Vec<_> = table.queues("t").iter().map(|q| q.queue_id()).collect();
+    assert_eq!(ids, [0, 1, 5, 1_000_000]);
+    for id in ids {
+        assert_eq!(table.get("t", id).unwrap().queue_id(), id);
+    }
+    assert!(table.get("t", 2).is_none() && table.get("t", -1).is_none());
+    assert!(table.get("u", 0).is_none() && table.queues("u").is_empty());
+}
+
+#[test]
+fn names_do_not_lead_out_of_the_directory() {
+    let directory = TempDir::new().unwrap();
+    let table = QueueTable::new(directory.path().to_owned(), 200, 4);
+    for topic in ["", ".", "..", "a/b", "/etc", "a\0", &"x".repeat(256)] {
+        assert!(table.get_or_create(topic, 0).is_err(), "{topic}");
+    }
+    assert!(table.get_or_create("%RETRY%g", -1).is_err());
+    assert!(table.get_or_create("%RETRY%g", 0).is_ok());
+}
+
+#[test]
+fn only_changed_queues_are_flushed_and_few_files_are_open() {
+    let directory = TempDir::new().unwrap();
+    let table = QueueTable::new(directory.path().to_owned(), 200, 16);
+    for id in 0..500 {
+        let queue = table.get_or_create("t", id).unwrap();
+        queue.append(0, unit(i64::from(id))).unwrap();
+    }
+    // less than a page each
+    assert!(!table.flush(2).unwrap());
+    assert!(table.flush(0).unwrap());
+    assert!(table.shared.take_dirty().is_empty());
+    assert!(table.shared.descriptors().open_files() <= 16);
+    for id in 0..500 {
+        let queue = table.get("t", id).unwrap();
+        assert_eq!(queue.unit(0).unwrap(), Some(unit(i64::from(id))));
+    }
+}
+
+#[test]
+fn offsets_to_give_start_at_what_is_dispatched() {
+    let directory = TempDir::new().unwrap();
+    let table = QueueTable::new(directory.path().to_owned(), 200, 16);
+    let queue = table.get_or_create("t", 0).unwrap();
+    queue.append(0, unit(0)).unwrap();
+    table.reset_next_offsets();
+    assert_eq!(queue.take_offsets(3), 1);
+    assert_eq!(queue.next_offset(), 4);
+}
