@@ -4,6 +4,7 @@
 //! Nothing here knows of files, brokers or name servers.
 #![forbid(unsafe_code)]
 
+pub mod client;
 pub mod code;
 pub mod command;
 pub mod fields;
@@ -13,6 +14,7 @@ pub mod message;
 pub mod server;
 
 mod codec;
+mod connection;
 
 pub use code::{RequestCode, ResponseCode};
 pub use codec::{DecodeError, Serialization};

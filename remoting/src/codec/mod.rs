@@ -66,6 +66,7 @@ pub enum DecodeError {
 
 impl Command {
     /// Decodes a frame's content (see [`crate::frame::take`]). The body shares the frame's memory.
+    #[expect(clippy::needless_pass_by_value, reason = "the frame is used up: its memory goes on in the body only")]
     pub fn decode(content: Bytes) -> Result<(Self, Serialization), DecodeError> {
         let short = |header| DecodeError::HeaderLength { header, content: content.len() };
         let word = content.first_chunk::<4>().ok_or(short(4))?;

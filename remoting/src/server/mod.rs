@@ -1,7 +1,10 @@
 //! The asynchronous server: one task per connection.
 
-mod peer;
+mod accept;
+mod options;
 mod service;
 
-pub use peer::{CallError, Peer};
+pub use crate::connection::{Answer, CallError, ConnectionOptions, Peer};
+pub use accept::{BindError, Server};
+pub use options::ServerOptions;
 pub use service::{Reply, Service};

@@ -14,6 +14,14 @@ pub trait Service: Send + Sync + 'static {
     /// the answer to a one-way request.
     fn call(&self, peer: &Arc<Peer>, request: Command) -> Reply;
 
+    /// Whether `request` may be answered with SYSTEM_BUSY, without a call, while the server's limits on
+    /// requests in flight are reached. What keeps the cluster together (heartbeats, registrations)
+    /// and what an operator needs then should say no.
+    fn may_refuse(&self, request: &Command) -> bool {
+        let _ = request;
+        true
+    }
+
     /// A connection was closed, by either side. Called once for each.
     fn closed(&self, peer: &Arc<Peer>) {
         let _ = peer;
@@ -21,6 +29,7 @@ pub trait Service: Send + Sync + 'static {
 }
 
 /// When the answer to a request comes.
+#[expect(clippy::large_enum_variant, reason = "boxing the normal case would cost an allocation per answer")]
 pub enum Reply {
     /// At once: the normal case, without a hand-over to another task.
     Now(Command),

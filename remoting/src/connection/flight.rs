@@ -1,0 +1,115 @@
+//! Requests whose answer comes later.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use futures_util::FutureExt;
+use futures_util::stream::{FuturesUnordered, Stream as _};
+
+use super::dispatch::panicked;
+use crate::Command;
+
+/// Bounds on what all connections of a server together have in flight.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    pub max_requests: usize,
+    pub max_bytes: usize,
+    requests: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl Limits {
+    pub fn new(max_requests: usize, max_bytes: usize) -> Arc<Self> {
+        Arc::new(Self { max_requests, max_bytes, requests: AtomicUsize::new(0), bytes: AtomicUsize::new(0) })
+    }
+
+    /// Whether no more should be taken.
+    pub fn reached(&self) -> bool {
+        self.requests.load(Ordering::Relaxed) >= self.max_requests
+            || self.bytes.load(Ordering::Relaxed) >= self.max_bytes
+    }
+
+    fn take(self: &Arc<Self>, bytes: usize) -> Permit {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Permit { limits: Arc::clone(self), bytes }
+    }
+}
+
+/// A request's share of the limits, given back when dropped.
+struct Permit {
+    limits: Arc<Limits>,
+    bytes: usize,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.limits.requests.fetch_sub(1, Ordering::Relaxed);
+        self.limits.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// The requests of one connection that are in flight, polled by its task.
+pub(crate) struct Flight {
+    limits: Arc<Limits>,
+    replies: FuturesUnordered<Pending>,
+}
+
+/// What the answer must carry.
+#[derive(Clone, Copy)]
+pub(crate) struct Ticket {
+    pub opaque: i32,
+    pub one_way: bool,
+}
+
+impl Flight {
+    pub fn new(limits: Arc<Limits>) -> Self {
+        Self { limits, replies: FuturesUnordered::new() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.replies.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.replies.is_empty()
+    }
+
+    /// Whether the server as a whole has too much in flight.
+    pub fn limit_reached(&self) -> bool {
+        self.limits.reached()
+    }
+
+    /// Takes a request of `bytes` bytes up.
+    pub fn push(&self, ticket: Ticket, bytes: usize, reply: Pin<Box<dyn Future<Output = Command> + Send>>) {
+        self.replies.push(Pending { ticket, _permit: self.limits.take(bytes), reply });
+    }
+
+    /// The next answer that is there.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Ticket, Command)>> {
+        if self.replies.is_empty() {
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut self.replies).poll_next(cx)
+    }
+}
+
+struct Pending {
+    ticket: Ticket,
+    _permit: Permit,
+    reply: Pin<Box<dyn Future<Output = Command> + Send>>,
+}
+
+impl Future for Pending {
+    type Output = (Ticket, Command);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let ticket = self.ticket;
+        let polled = AssertUnwindSafe(&mut self.reply).catch_unwind().poll_unpin(cx);
+        polled.map(|reply| (ticket, reply.unwrap_or_else(|panic| panicked(&*panic))))
+    }
+}
