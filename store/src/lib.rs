@@ -1,3 +1,5 @@
 //! The disk: commit log, consume queues, checkpoint and recovery in the layout of the reference.
 
+pub mod dispatch;
 pub mod queue;
+pub mod read;

@@ -342,7 +342,7 @@ impl Queue {
     }
 
     /// Takes over what was found on disk: files, and the units [first, end) with the last record's end.
-    pub(super) fn restore(&self, file_starts: Vec<i64>, end: i64, max_physical: i64) {
+    pub(crate) fn restore(&self, file_starts: Vec<i64>, end: i64, max_physical: i64) {
         let mut state = self.state.lock();
         let first = file_starts.first().copied().unwrap_or(0);
         state.file_starts = file_starts;

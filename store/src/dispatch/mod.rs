@@ -1,0 +1,18 @@
+//! The dispatcher: turns new records into consume queue units and tells those who wait for them.
+//!
+//! It walks the log in order, so a position says everything about how far it came; what it makes is made
+//! again from any earlier position without harm.
+
+mod delay;
+mod flush;
+mod progress;
+mod thread;
+mod walk;
+
+pub use delay::DelayLevels;
+pub use flush::{FlushIntervals, QueueFlusher};
+pub use progress::Progress;
+pub use thread::{Dispatcher, Waker};
+pub use walk::{Arrival, ArrivalListener, Dispatch, DispatchError, RecordConsumer};
+
+pub use crate::read::record::RecordFields;

@@ -1,0 +1,291 @@
+//! Reading messages of a queue by offset.
+
+use std::io;
+
+use apogee_remoting::message::properties::Properties;
+use bytes::Bytes;
+
+use super::limits::{Asked, ReadLimits};
+use super::record;
+use super::source::RecordSource;
+use crate::queue::{Queue, QueueTable, Unit};
+
+/// Which messages, and how much of them at most.
+#[derive(Clone, Copy, Debug)]
+pub struct GetRequest<'a> {
+    /// Topic.
+    pub topic: &'a str,
+    /// Queue of the topic.
+    pub queue_id: i32,
+    /// First queue offset.
+    pub offset: i64,
+    /// Most messages.
+    pub max_count: usize,
+    /// Most bytes of records.
+    pub max_bytes: usize,
+}
+
+/// How a read went; the statuses are the reference's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GetStatus {
+    /// There are messages.
+    Found,
+    /// None of those looked at passed the filter; there may be others behind.
+    NoMatchedMessage,
+    /// The records are no longer in the log.
+    MessageWasRemoving,
+    /// The queue's file is missing.
+    OffsetFoundNull,
+    /// The offset is further than one behind the last message.
+    OffsetOverflowBadly,
+    /// The offset is that of the next message to come.
+    OffsetOverflowOne,
+    /// The offset is before the first message.
+    OffsetTooSmall,
+    /// There is no such queue.
+    NoMatchedLogicQueue,
+    /// The queue never had a message.
+    NoMessageInQueue,
+}
+
+/// What a read found.
+#[derive(Clone, Debug)]
+pub struct GetResult {
+    /// How it went.
+    pub status: GetStatus,
+    /// Records in their stored form, in order; neighbours in the log are one run.
+    pub runs: Vec<Bytes>,
+    /// Number of messages in the runs.
+    pub count: usize,
+    /// Bytes in the runs.
+    pub bytes: usize,
+    /// Where to read on.
+    pub next_offset: i64,
+    /// First offset of the queue.
+    pub min_offset: i64,
+    /// One past its last.
+    pub max_offset: i64,
+    /// The messages read lie further back than memory reaches: let the consumer read from a slave.
+    pub suggest_slave: bool,
+    /// Messages whose record was looked at and did not pass.
+    pub filtered: usize,
+}
+
+/// Chooses messages.
+pub trait MessageFilter {
+    /// Whether the message may be wanted, by what the consume queue knows. `false` is final.
+    fn matches_queue(&self, tags_code: i64) -> bool;
+
+    /// Whether [`MessageFilter::matches_record`] has a say.
+    fn needs_record(&self) -> bool {
+        false
+    }
+
+    /// Whether the message is wanted, by its properties.
+    fn matches_record(&self, properties: Properties<'_>) -> bool {
+        let _ = properties;
+        true
+    }
+}
+
+/// Reads messages from `log` as `queues` know them.
+///
+/// # Errors
+/// A file of the queue or the log cannot be read.
+pub fn get<S: RecordSource + ?Sized>(
+    log: &S,
+    queues: &QueueTable,
+    limits: &ReadLimits,
+    request: &GetRequest<'_>,
+    filter: Option<&dyn MessageFilter>,
+) -> io::Result<GetResult> {
+    let correct = |corrected: i64| {
+        if limits.correct_next_offset { corrected } else { request.offset }
+    };
+    let Some(queue) = queues.get(request.topic, request.queue_id) else {
+        return Ok(GetResult::empty(GetStatus::NoMatchedLogicQueue, correct(0), 0, 0));
+    };
+    let (min, max) = (queue.min_offset(), queue.max_offset());
+    let offset = request.offset;
+    let (status, next) = if max == 0 {
+        (GetStatus::NoMessageInQueue, correct(0))
+    } else if offset < min {
+        (GetStatus::OffsetTooSmall, correct(min))
+    } else if offset == max {
+        (GetStatus::OffsetOverflowOne, offset)
+    } else if offset > max {
+        (GetStatus::OffsetOverflowBadly, correct(max))
+    } else {
+        return Gathering::new(log, limits, request, min, max).run(&queue, filter);
+    };
+    Ok(GetResult::empty(status, next, min, max))
+}
+
+impl GetResult {
+    /// A result without messages.
+    pub fn empty(status: GetStatus, next_offset: i64, min_offset: i64, max_offset: i64) -> Self {
+        Self {
+            status,
+            runs: Vec::new(),
+            count: 0,
+            bytes: 0,
+            next_offset,
+            min_offset,
+            max_offset,
+            suggest_slave: false,
+            filtered: 0,
+        }
+    }
+}
+
+/// A read that found its place in the queue.
+struct Gathering<'a, S: ?Sized> {
+    log: &'a S,
+    limits: &'a ReadLimits,
+    asked: Asked,
+    first: i64,
+    /// End of the log when the read began.
+    log_end: i64,
+    /// Records behind one another that are not yet sliced.
+    run: Option<Run>,
+    result: GetResult,
+}
+
+impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
+    fn new(log: &'a S, limits: &'a ReadLimits, request: &GetRequest<'_>, min: i64, max: i64) -> Self {
+        let asked = Asked { count: request.max_count, bytes: request.max_bytes.clamp(LEAST_BYTES, MOST_BYTES) };
+        Self {
+            log,
+            limits,
+            asked,
+            first: request.offset,
+            log_end: log.max_offset(),
+            run: None,
+            result: GetResult::empty(GetStatus::NoMatchedMessage, request.offset, min, max),
+        }
+    }
+
+    fn run(mut self, queue: &Queue, filter: Option<&dyn MessageFilter>) -> io::Result<GetResult> {
+        let most_units = (self.limits.filter_bytes / crate::queue::UNIT_SIZE).max(self.asked.count) as i64;
+        let mut last_physical = 0;
+        // Records before this are gone: units up to it are passed over.
+        let mut gone_until = i64::MIN;
+        for entry in queue.iter_from(self.first) {
+            let (offset, unit) = match entry {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if self.result.count == 0 {
+                        self.result.status = GetStatus::OffsetFoundNull;
+                        if self.limits.correct_next_offset {
+                            self.result.next_offset = queue.next_file_start(self.result.next_offset);
+                        }
+                    }
+                    break;
+                }
+                entry => entry?,
+            };
+            if offset >= self.result.max_offset || offset - self.first >= most_units {
+                break;
+            }
+            let size = usize::try_from(unit.size).unwrap_or(0);
+            let in_memory = self.log_end - unit.physical_offset <= self.limits.memory_distance;
+            if self.limits.full(&self.asked, self.result.bytes, self.result.count, size, in_memory) {
+                break;
+            }
+            last_physical = unit.physical_offset;
+            self.result.next_offset = offset + 1;
+            if unit.physical_offset < gone_until {
+                continue;
+            }
+            if filter.is_some_and(|filter| !filter.matches_queue(unit.tags_code)) {
+                self.nothing_yet(GetStatus::NoMatchedMessage);
+                continue;
+            }
+            if !self.has(unit) {
+                self.nothing_yet(GetStatus::MessageWasRemoving);
+                gone_until = self.log.next_file_start(unit.physical_offset);
+                continue;
+            }
+            if let Some(filter) = filter
+                && filter.needs_record()
+                && !self.record_matches(unit, filter)?
+            {
+                self.nothing_yet(GetStatus::NoMatchedMessage);
+                self.result.filtered += 1;
+                continue;
+            }
+            self.add(unit, size)?;
+            gone_until = i64::MIN;
+        }
+        self.close_run()?;
+        if self.result.status == GetStatus::Found && self.result.count == 0 {
+            self.result.status = GetStatus::MessageWasRemoving;
+        }
+        self.result.suggest_slave = self.log_end - last_physical > self.limits.memory_distance;
+        Ok(self.result)
+    }
+
+    /// Whether the log has the unit's record.
+    fn has(&self, unit: Unit) -> bool {
+        unit.is_record() && unit.physical_offset >= self.log.min_offset() && unit.end() <= self.log.max_offset()
+    }
+
+    fn nothing_yet(&mut self, status: GetStatus) {
+        if self.result.count == 0 {
+            self.result.status = status;
+        }
+    }
+
+    fn record_matches(&self, unit: Unit, filter: &dyn MessageFilter) -> io::Result<bool> {
+        let Some(bytes) = self.log.slice(unit.physical_offset, unit.size as usize)? else {
+            return Ok(false);
+        };
+        Ok(record::properties(&bytes).is_some_and(|properties| filter.matches_record(properties)))
+    }
+
+    fn add(&mut self, unit: Unit, size: usize) -> io::Result<()> {
+        match &mut self.run {
+            Some(run) if run.start + run.bytes as i64 == unit.physical_offset => {
+                run.bytes += size;
+                run.count += 1;
+            }
+            _ => {
+                self.close_run()?;
+                self.run = Some(Run { start: unit.physical_offset, bytes: size, count: 1 });
+            }
+        }
+        self.result.status = GetStatus::Found;
+        self.result.count += 1;
+        self.result.bytes += size;
+        Ok(())
+    }
+
+    fn close_run(&mut self) -> io::Result<()> {
+        let Some(run) = self.run.take() else {
+            return Ok(());
+        };
+        if let Some(bytes) = self.log.slice(run.start, run.bytes)? {
+            self.result.runs.push(bytes);
+        } else {
+            // the log's first files went while this read ran
+            self.result.count -= run.count;
+            self.result.bytes -= run.bytes;
+        }
+        Ok(())
+    }
+}
+
+/// Records behind one another in the log.
+struct Run {
+    start: i64,
+    bytes: usize,
+    count: usize,
+}
+
+/// A reader that asks for less gets this much.
+const LEAST_BYTES: usize = 100;
+/// A reader that asks for more gets this much.
+const MOST_BYTES: usize = 128 * 1024 * 1024;
+
+#[cfg(test)]
+#[path = "get_tests.rs"]
+mod tests;

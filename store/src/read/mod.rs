@@ -1,0 +1,14 @@
+//! Reading messages: by queue offset, by time, by physical offset.
+
+mod get;
+mod limits;
+#[cfg(test)]
+pub(crate) mod memory_log;
+pub(crate) mod record;
+mod source;
+mod time;
+
+pub use get::{GetRequest, GetResult, GetStatus, MessageFilter, get};
+pub use limits::ReadLimits;
+pub use source::RecordSource;
+pub use time::{Boundary, offset_by_time, store_time, store_time_at};

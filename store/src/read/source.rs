@@ -1,0 +1,31 @@
+//! What reading and dispatching need of a commit log.
+
+use std::io;
+
+use bytes::Bytes;
+
+/// A log of records that only grows at its end. The commit log is one.
+pub trait RecordSource: Send + Sync {
+    /// First physical offset there is.
+    fn min_offset(&self) -> i64;
+
+    /// Physical offset up to which records can be read.
+    fn max_offset(&self) -> i64;
+
+    /// The bytes [offset, offset + length), without copying where the file is mapped. `None` when they are not all
+    /// there: before the minimum, behind the maximum, or not within one file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn slice(&self, offset: i64, length: usize) -> io::Result<Option<Bytes>>;
+
+    /// The bytes from `offset` to the end of its file or of what can be read, at least `at_most` of them where there
+    /// are so many; more may come when they cost nothing. `None` where nothing can be read.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn window(&self, offset: i64, at_most: usize) -> io::Result<Option<Bytes>>;
+
+    /// First physical offset of the file after the one that holds `offset`.
+    fn next_file_start(&self, offset: i64) -> i64;
+}
