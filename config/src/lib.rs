@@ -16,6 +16,8 @@ mod namesrv_config;
 mod netty_client_config;
 mod netty_server_config;
 pub mod properties;
+pub mod shutdown;
+pub mod state_file;
 
 pub use broker_config::{BrokerConfig, MessageRequestMode, MetricsExporterType};
 pub use local_address::local_address;
