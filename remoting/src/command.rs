@@ -246,3 +246,19 @@ impl Language {
         Self::NAMES.iter().position(|n| *n == name).map_or(Self::UNKNOWN, |number| Self(number as u8))
     }
 }
+
+/// In bodies a language is its name.
+impl serde::Serialize for Language {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.name() {
+            Some(name) => serializer.serialize_str(name),
+            None => serializer.serialize_none(),
+        }
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Language {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <std::borrow::Cow<'de, str>>::deserialize(deserializer).map(|name| Self::from_name(&name))
+    }
+}

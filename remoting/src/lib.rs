@@ -10,7 +10,9 @@ pub mod command;
 pub mod fields;
 pub mod frame;
 pub mod header;
+pub mod json;
 pub mod message;
+pub mod protocol;
 pub mod server;
 
 mod codec;

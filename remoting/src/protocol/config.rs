@@ -1,0 +1,11 @@
+//! Broker configuration: code 26.
+
+use crate::header;
+
+header! {
+    /// Header of the response to GET_BROKER_CONFIG (26).
+    pub struct GetBrokerConfigResponseHeader<'a> {
+        /// Version number.
+        pub version: &'a str = "version",
+    }
+}

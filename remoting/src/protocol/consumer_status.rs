@@ -1,0 +1,187 @@
+//! What a consumer does, asked through the broker: codes 221, 223, 307, 309.
+
+use super::body::names;
+use std::collections::BTreeMap;
+
+use super::body::body;
+use super::message_queue::MessageQueue;
+use super::subscription::SubscriptionData;
+use crate::header;
+
+header! {
+    /// Header of the requests GET_CONSUMER_STATUS_FROM_CLIENT (221), INVOKE_BROKER_TO_GET_CONSUMER_STATUS (223).
+    pub struct GetConsumerStatusRequestHeader<'a> {
+        /// Topic.
+        pub topic: &'a str = "topic",
+        /// Consumer group.
+        pub group: &'a str = "group",
+        /// Client address.
+        pub client_addr: Option<&'a str> = "clientAddr",
+    }
+}
+
+header! {
+    /// Header of the request GET_CONSUMER_RUNNING_INFO (307).
+    pub struct GetConsumerRunningInfoRequestHeader<'a> {
+        /// Consumer group.
+        pub consumer_group: &'a str = "consumerGroup",
+        /// Client id.
+        pub client_id: &'a str = "clientId",
+        /// Whether to include stacks.
+        #[default(false)]
+        pub jstack_enable: bool = "jstackEnable",
+    }
+}
+
+header! {
+    /// Header of the request CONSUME_MESSAGE_DIRECTLY (309).
+    pub struct ConsumeMessageDirectlyResultRequestHeader<'a> {
+        /// Consumer group.
+        pub consumer_group: &'a str = "consumerGroup",
+        /// Client id.
+        pub client_id: Option<&'a str> = "clientId",
+        /// Message id.
+        pub msg_id: Option<&'a str> = "msgId",
+        /// Broker name.
+        pub broker_name: Option<&'a str> = "brokerName",
+        /// Topic.
+        pub topic: Option<&'a str> = "topic",
+        /// System flag of the topic.
+        pub topic_sys_flag: Option<i32> = "topicSysFlag",
+        /// System flag of the group.
+        pub group_sys_flag: Option<i32> = "groupSysFlag",
+    }
+}
+
+body! {
+    /// Body of the responses to GET_CONSUMER_STATUS_FROM_CLIENT (221), INVOKE_BROKER_TO_GET_CONSUMER_STATUS (223).
+    pub struct GetConsumerStatusBody {
+        /// Consumer table.
+        pub consumer_table: BTreeMap<String, BTreeMap<MessageQueue, i64>>,
+        /// Message queue table.
+        pub message_queue_table: BTreeMap<MessageQueue, i64>,
+    }
+}
+
+body! {
+    /// Body of the response to CONSUME_MESSAGE_DIRECTLY (309).
+    pub struct ConsumeMessageDirectlyResult {
+        /// Auto commit.
+        pub auto_commit: bool = true,
+        /// Consume result.
+        pub consume_result: ConsumeResult,
+        /// Whether the topic is ordered globally, or consumption is in order.
+        pub order: bool,
+        /// Remark.
+        pub remark: Option<String>,
+        /// Spent time mills.
+        pub spent_time_mills: i64,
+    }
+}
+
+body! {
+    /// Body of the response to GET_CONSUMER_RUNNING_INFO (307).
+    pub struct ConsumerRunningInfo {
+        /// Jstack.
+        pub jstack: Option<String>,
+        /// Mq pop table.
+        pub mq_pop_table: BTreeMap<MessageQueue, PopProcessQueueInfo>,
+        /// Mq table.
+        pub mq_table: BTreeMap<MessageQueue, ProcessQueueInfo>,
+        /// Message properties: name, byte 1, value, byte 2, and so on.
+        pub properties: BTreeMap<String, String>,
+        /// Status table.
+        pub status_table: BTreeMap<String, ConsumeStatus>,
+        /// Subscription set.
+        pub subscription_set: Vec<SubscriptionData>,
+        /// User consumer info.
+        pub user_consumer_info: BTreeMap<String, String>,
+    }
+}
+
+body! {
+    /// How far a consumer is with a queue.
+    pub struct ProcessQueueInfo {
+        /// Cached msg count.
+        pub cached_msg_count: i32,
+        /// Cached msg max offset.
+        pub cached_msg_max_offset: i64,
+        /// Cached msg min offset.
+        pub cached_msg_min_offset: i64,
+        /// Cached msg size in mi b.
+        pub cached_msg_size_in_mi_b: i32,
+        /// Queue offset to commit.
+        pub commit_offset: i64,
+        /// Droped.
+        pub droped: bool,
+        /// Last consume timestamp.
+        pub last_consume_timestamp: i64,
+        /// Last lock timestamp.
+        pub last_lock_timestamp: i64,
+        /// Last pull timestamp.
+        pub last_pull_timestamp: i64,
+        /// Locked.
+        pub locked: bool,
+        /// Transaction msg count.
+        pub transaction_msg_count: i32,
+        /// Transaction msg max offset.
+        pub transaction_msg_max_offset: i64,
+        /// Transaction msg min offset.
+        pub transaction_msg_min_offset: i64,
+        /// Try unlock times.
+        pub try_unlock_times: i64,
+    }
+}
+
+body! {
+    /// How far a pop consumer is with a queue.
+    pub struct PopProcessQueueInfo {
+        /// Droped.
+        pub droped: bool,
+        /// Last pop timestamp.
+        pub last_pop_timestamp: i64,
+        /// Wait ack count.
+        pub wait_ack_count: i32,
+    }
+}
+
+body! {
+    /// Rates of a consumer for a topic.
+    pub struct ConsumeStatus {
+        /// Consume failed msgs.
+        pub consume_failed_msgs: i64,
+        /// Consume failed tps.
+        #[serde(rename = "consumeFailedTPS")]
+        pub consume_failed_tps: f64,
+        /// Consume oktps.
+        #[serde(rename = "consumeOKTPS")]
+        pub consume_oktps: f64,
+        /// Consume rt.
+        #[serde(rename = "consumeRT")]
+        pub consume_rt: f64,
+        /// Pull rt.
+        #[serde(rename = "pullRT")]
+        pub pull_rt: f64,
+        /// Pull tps.
+        #[serde(rename = "pullTPS")]
+        pub pull_tps: f64,
+    }
+}
+
+names! {
+    /// What became of a message that was consumed on request.
+    ConsumeResult {
+        /// Consumed.
+        Success = "CR_SUCCESS",
+        /// To be tried again.
+        Later = "CR_LATER",
+        /// Rolled back.
+        Rollback = "CR_ROLLBACK",
+        /// Committed.
+        Commit = "CR_COMMIT",
+        /// The listener threw.
+        ThrowException = "CR_THROW_EXCEPTION",
+        /// The listener returned null.
+        ReturnNull = "CR_RETURN_NULL",
+    }
+}

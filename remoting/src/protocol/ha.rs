@@ -1,0 +1,128 @@
+//! Master and slave: codes 906 to 908, 1007.
+
+use super::body::body;
+use crate::header;
+
+header! {
+    /// Header of the request EXCHANGE_BROKER_HA_INFO (906).
+    pub struct ExchangeHAInfoRequestHeader<'a> {
+        /// Address for replication of the master.
+        pub master_ha_address: Option<&'a str> = "masterHaAddress",
+        /// Physical offset that the master has flushed.
+        pub master_flush_offset: Option<i64> = "masterFlushOffset",
+        /// Address of the master, host:port.
+        pub master_address: Option<&'a str> = "masterAddress",
+    }
+}
+
+header! {
+    /// Header of the response to EXCHANGE_BROKER_HA_INFO (906).
+    pub struct ExchangeHAInfoResponseHeader<'a> {
+        /// Address for replication of the master.
+        pub master_ha_address: Option<&'a str> = "masterHaAddress",
+        /// Physical offset that the master has flushed.
+        pub master_flush_offset: Option<i64> = "masterFlushOffset",
+        /// Address of the master, host:port.
+        pub master_address: Option<&'a str> = "masterAddress",
+    }
+}
+
+header! {
+    /// Header of the request RESET_MASTER_FLUSH_OFFSET (908).
+    pub struct ResetMasterFlushOffsetHeader {
+        /// Physical offset that the master has flushed.
+        pub master_flush_offset: i64 = "masterFlushOffset",
+    }
+}
+
+body! {
+    /// Body of the response to GET_BROKER_HA_STATUS (907).
+    pub struct HARuntimeInfo {
+        /// Ha client runtime info.
+        pub ha_client_runtime_info: HAClientRuntimeInfo,
+        /// Ha connection info.
+        pub ha_connection_info: Vec<HAConnectionRuntimeInfo>,
+        /// In sync slave nums.
+        pub in_sync_slave_nums: i32,
+        /// Master.
+        pub master: bool,
+        /// Master commit log max offset.
+        pub master_commit_log_max_offset: i64,
+    }
+}
+
+body! {
+    /// A slave as its master sees it.
+    pub struct HAConnectionRuntimeInfo {
+        /// Addr.
+        pub addr: String,
+        /// Diff.
+        pub diff: i64,
+        /// In sync.
+        pub in_sync: bool,
+        /// Slave ack offset.
+        pub slave_ack_offset: i64,
+        /// Transfer from where.
+        pub transfer_from_where: i64,
+        /// Transferred byte in second.
+        pub transferred_byte_in_second: i64,
+    }
+}
+
+body! {
+    /// The replication of a slave.
+    pub struct HAClientRuntimeInfo {
+        /// Last read timestamp.
+        pub last_read_timestamp: i64,
+        /// Last write timestamp.
+        pub last_write_timestamp: i64,
+        /// Address of the master, host:port.
+        pub master_addr: String,
+        /// Physical offset that the master has flushed.
+        pub master_flush_offset: i64,
+        /// Queue offset behind the newest message.
+        pub max_offset: i64,
+        /// Transferred byte in second.
+        pub transferred_byte_in_second: i64,
+    }
+}
+
+body! {
+    /// What a slave asks of its master.
+    pub struct BrokerSyncInfo {
+        /// Address of the master, host:port.
+        pub master_address: String,
+        /// Physical offset that the master has flushed.
+        pub master_flush_offset: i64,
+        /// Address for replication of the master.
+        pub master_ha_address: String,
+    }
+}
+
+body! {
+    /// Body of the response to GET_BROKER_EPOCH_CACHE (1007).
+    pub struct EpochEntryCache {
+        /// Broker id; 0 is the master.
+        pub broker_id: i64,
+        /// Broker name.
+        pub broker_name: String,
+        /// Cluster.
+        pub cluster_name: String,
+        /// Epoch list.
+        pub epoch_list: Vec<EpochEntry>,
+        /// Queue offset behind the newest message.
+        pub max_offset: i64,
+    }
+}
+
+body! {
+    /// Where an epoch lies in the commit log.
+    pub struct EpochEntry {
+        /// Offset behind the last one.
+        pub end_offset: i64,
+        /// Epoch.
+        pub epoch: i32,
+        /// First offset.
+        pub start_offset: i64,
+    }
+}

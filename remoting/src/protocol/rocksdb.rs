@@ -1,0 +1,22 @@
+//! Checks and exports of RocksDB stores: codes 354 and 355.
+
+use crate::header;
+
+header! {
+    /// Header of the request CHECK_ROCKSDB_CQ_WRITE_PROGRESS (354).
+    pub struct CheckRocksdbCqWriteProgressRequestHeader<'a> {
+        /// Topic.
+        pub topic: &'a str = "topic",
+        /// Check store time.
+        #[default(0)]
+        pub check_store_time: i64 = "checkStoreTime",
+    }
+}
+
+header! {
+    /// Header of the request EXPORT_ROCKSDB_CONFIG_TO_JSON (355).
+    pub struct ExportRocksDBConfigToJsonRequestHeader<'a> {
+        /// Config type.
+        pub config_type: &'a str = "configType",
+    }
+}

@@ -1,0 +1,189 @@
+//! Statistics of topics, consumers and the broker: codes 202, 208, 303, 315, 317.
+
+use std::collections::BTreeMap;
+
+use super::body::body;
+use super::message_queue::MessageQueue;
+use crate::header;
+
+header! {
+    /// Header of the request GET_TOPIC_STATS_INFO (202).
+    pub struct GetTopicStatsInfoRequestHeader<'a> {
+        /// Topic.
+        pub topic: &'a str = "topic",
+    }
+}
+
+header! {
+    /// Header of the request GET_CONSUME_STATS (208).
+    pub struct GetConsumeStatsRequestHeader<'a> {
+        /// Consumer group.
+        pub consumer_group: &'a str = "consumerGroup",
+        /// Topic.
+        pub topic: Option<&'a str> = "topic",
+        /// Topics.
+        pub topic_list: Option<&'a str> = "topicList",
+    }
+}
+
+header! {
+    /// Header of the request GET_BROKER_CONSUME_STATS (317).
+    pub struct GetConsumeStatsInBrokerHeader {
+        /// Is order.
+        #[default(false)]
+        pub is_order: bool = "isOrder",
+    }
+}
+
+header! {
+    /// Header of the request VIEW_BROKER_STATS_DATA (315).
+    pub struct ViewBrokerStatsDataRequestHeader<'a> {
+        /// Name of the statistics.
+        pub stats_name: &'a str = "statsName",
+        /// Key in the statistics.
+        pub stats_key: &'a str = "statsKey",
+    }
+}
+
+header! {
+    /// Header of the request QUERY_CONSUME_TIME_SPAN (303).
+    pub struct QueryConsumeTimeSpanRequestHeader<'a> {
+        /// Topic.
+        pub topic: &'a str = "topic",
+        /// Consumer group.
+        pub group: &'a str = "group",
+    }
+}
+
+header! {
+    /// Statistics Messages.
+    pub struct StatisticsMessagesRequestHeader<'a> {
+        /// Consumer group.
+        pub consumer_group: &'a str = "consumerGroup",
+        /// Topic.
+        pub topic: &'a str = "topic",
+        /// Queue number.
+        #[default(0)]
+        pub queue_id: i32 = "queueId",
+        /// From time.
+        #[default(0)]
+        pub from_time: i64 = "fromTime",
+        /// To time.
+        #[default(0)]
+        pub to_time: i64 = "toTime",
+    }
+}
+
+body! {
+    /// Body of the response to GET_TOPIC_STATS_INFO (202).
+    pub struct TopicStatsTable {
+        /// Offsets.
+        pub offset_table: BTreeMap<MessageQueue, TopicOffset>,
+        /// Messages put per second.
+        pub topic_put_tps: f64,
+    }
+}
+
+body! {
+    /// Limits of a queue.
+    pub struct TopicOffset {
+        /// Last change, ms.
+        pub last_update_timestamp: i64,
+        /// Queue offset behind the newest message.
+        pub max_offset: i64,
+        /// Smallest queue offset.
+        pub min_offset: i64,
+    }
+}
+
+body! {
+    /// Body of the response to GET_CONSUME_STATS (208).
+    pub struct ConsumeStats {
+        /// Messages consumed per second.
+        pub consume_tps: f64,
+        /// Offsets.
+        pub offset_table: BTreeMap<MessageQueue, OffsetWrapper>,
+    }
+}
+
+body! {
+    /// How far a group is with a queue.
+    pub struct OffsetWrapper {
+        /// Queue offset behind the newest message.
+        pub broker_offset: i64,
+        /// Committed queue offset.
+        pub consumer_offset: i64,
+        /// Store time of the message consumed last, ms.
+        pub last_timestamp: i64,
+        /// Queue offset pulled last.
+        pub pull_offset: i64,
+    }
+}
+
+body! {
+    /// Body of the response to GET_BROKER_CONSUME_STATS (317).
+    pub struct ConsumeStatsList {
+        /// Broker address, host:port.
+        pub broker_addr: String,
+        /// Consume stats list.
+        pub consume_stats_list: Vec<BTreeMap<String, Vec<ConsumeStats>>>,
+        /// Total diff.
+        pub total_diff: i64,
+        /// Total inflight diff.
+        pub total_inflight_diff: i64,
+    }
+}
+
+body! {
+    /// Body of the response to VIEW_BROKER_STATS_DATA (315).
+    pub struct BrokerStatsData {
+        /// Stats day.
+        pub stats_day: Option<BrokerStatsItem>,
+        /// Stats hour.
+        pub stats_hour: Option<BrokerStatsItem>,
+        /// Stats minute.
+        pub stats_minute: Option<BrokerStatsItem>,
+    }
+}
+
+body! {
+    /// Figures of one span of time.
+    pub struct BrokerStatsItem {
+        /// Avgpt.
+        pub avgpt: f64,
+        /// Sum.
+        pub sum: i64,
+        /// Tps.
+        pub tps: f64,
+    }
+}
+
+body! {
+    /// Body of the response to QUERY_CONSUME_TIME_SPAN (303).
+    pub struct QueryConsumeTimeSpanBody {
+        /// Consume time span set.
+        pub consume_time_span_set: Vec<QueueTimeSpan>,
+    }
+}
+
+body! {
+    /// Times of what a group consumed of a queue.
+    pub struct QueueTimeSpan {
+        /// Consume time stamp.
+        pub consume_time_stamp: i64,
+        /// Consume time stamp str.
+        pub consume_time_stamp_str: String,
+        /// Delay time.
+        pub delay_time: i64,
+        /// Max time stamp.
+        pub max_time_stamp: i64,
+        /// Max time stamp str.
+        pub max_time_stamp_str: String,
+        /// Message queue.
+        pub message_queue: MessageQueue,
+        /// Min time stamp.
+        pub min_time_stamp: i64,
+        /// Min time stamp str.
+        pub min_time_stamp_str: String,
+    }
+}
