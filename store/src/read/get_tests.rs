@@ -28,7 +28,7 @@ fn fixture(count: i64) -> Fixture {
         assert_eq!(size as usize, SIZE);
     }
     Dispatch::new(Arc::clone(&log) as _, Arc::clone(&queues), 0).catch_up().unwrap();
-    Fixture { directory: directory, log, queues }
+    Fixture { directory, log, queues }
 }
 
 const SIZE: usize = 103;

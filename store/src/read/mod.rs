@@ -10,5 +10,6 @@ mod time;
 
 pub use get::{GetRequest, GetResult, GetStatus, MessageFilter, get};
 pub use limits::ReadLimits;
+pub use record::RecordFields;
 pub use source::RecordSource;
 pub use time::{Boundary, offset_by_time, store_time, store_time_at};

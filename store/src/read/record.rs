@@ -61,6 +61,14 @@ impl<'a> At<'a> {
 }
 
 impl<'a> RecordFields<'a> {
+    /// The fields of a whole record; `None` for bytes that are none.
+    pub fn of(record: &'a [u8]) -> Option<Self> {
+        match At::look(record) {
+            At::Record(fields) => Some(fields),
+            _ => None,
+        }
+    }
+
     fn read(bytes: &'a [u8], size: i32, long_topic: bool) -> Option<Self> {
         let mut fields = Cursor { bytes, at: 12 };
         let queue_id = fields.i32()?;
@@ -96,10 +104,7 @@ pub(crate) fn store_time(head: &[u8]) -> Option<i64> {
 
 /// The properties of a whole record.
 pub(crate) fn properties(record: &[u8]) -> Option<Properties<'_>> {
-    match At::look(record) {
-        At::Record(fields) => Some(fields.properties),
-        _ => None,
-    }
+    RecordFields::of(record).map(|fields| fields.properties)
 }
 
 struct Cursor<'a> {

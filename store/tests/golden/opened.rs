@@ -1,0 +1,227 @@
+//! A golden store, unpacked and open.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apogee_store::dispatch::{Dispatch, DispatchError, RecordConsumer};
+use apogee_store::queue::{Loaded, Queue, QueueTable, RecordAt, Unit};
+use apogee_store::read::{RecordFields, RecordSource};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const LOG_FILE: usize = 262_144;
+const QUEUE_FILE: u64 = 1200;
+
+/// The store, recovered and dispatched, with what it must read as.
+pub struct Opened {
+    _directory: TempDir,
+    expected: Value,
+    pub log: Arc<FileLog>,
+    pub queues: Arc<QueueTable>,
+}
+
+impl Opened {
+    pub fn open(name: &str) -> Self {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        let directory = TempDir::new().unwrap();
+        let packed = fs::File::open(golden.join(format!("{name}.tar.zst"))).unwrap();
+        let unpacked = ruzstd::decoding::StreamingDecoder::new(packed).unwrap();
+        tar::Archive::new(unpacked).unpack(directory.path()).unwrap();
+        let expected = fs::read(golden.join(format!("{name}.json"))).unwrap();
+        let expected: Value = serde_json::from_slice(&expected).unwrap();
+        let light_queues =
+            expected["about"]["brokerConf"].as_array().unwrap().contains(&Value::from("enableMultiDispatch=true"));
+
+        let root = directory.path().join("store");
+        let log = Arc::new(FileLog::open(&root.join("commitlog")));
+        log.find_end();
+        let queues = Arc::new(QueueTable::new(root.join("consumequeue"), QUEUE_FILE, 16));
+        let from = queues
+            .recover(Loaded {
+                log_min: log.min_offset(),
+                log_end: log.max_offset(),
+                clean: !root.join("abort").exists(),
+                records: &*log,
+            })
+            .unwrap();
+        let from = from.unwrap_or(log.min_offset());
+        dispatch(&log, &queues, from, light_queues);
+        queues.correct_min_offsets(log.min_offset()).unwrap();
+
+        // the same queues come out of the log alone
+        let again = Arc::new(QueueTable::new(directory.path().join("again"), QUEUE_FILE, 16));
+        dispatch(&log, &again, log.min_offset(), light_queues);
+        for queue in again.all() {
+            let kept = queues.get(queue.topic(), queue.queue_id()).unwrap();
+            assert_eq!((kept.min_offset(), kept.max_offset()), (queue.min_offset(), queue.max_offset()));
+            let units = |queue: &Queue| -> Vec<_> { queue.iter_from(queue.min_offset()).map(Result::unwrap).collect() };
+            assert_eq!(units(&kept), units(&queue), "{} {}", queue.topic(), queue.queue_id());
+        }
+        Self { _directory: directory, expected, log, queues }
+    }
+
+    pub fn list(&self, name: &str) -> &[Value] {
+        self.expected[name].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    pub fn is_5x(&self) -> bool {
+        self.expected["about"]["servedBy"].as_str().unwrap().starts_with('5')
+    }
+
+    /// Messages of a queue that the reference wrote after it opened the store.
+    pub fn appended_after_restart(&self, topic: &str, queue_id: i32) -> i64 {
+        let of_queue = |m: &&Value| text(m, "topic") == topic && number(m, "queueId") == i64::from(queue_id);
+        self.list("appendedAfterRestart").iter().filter(of_queue).count() as i64
+    }
+
+    pub fn is_appended_after_restart(&self, topic: &str, queue_id: i32, offset: i64) -> bool {
+        self.list("appendedAfterRestart").iter().any(|m| {
+            text(m, "topic") == topic
+                && number(m, "queueId") == i64::from(queue_id)
+                && number(m, "queueOffset") == offset
+        })
+    }
+}
+
+fn dispatch(log: &Arc<FileLog>, queues: &Arc<QueueTable>, from: i64, light_queues: bool) {
+    let dispatch = Dispatch::new(Arc::clone(log) as _, Arc::clone(queues), from).with_light_queues(light_queues);
+    dispatch.catch_up().unwrap();
+    assert_eq!(dispatch.behind_bytes(), 0);
+}
+
+pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap()
+}
+
+pub fn number(value: &Value, name: &str) -> i64 {
+    value[name].as_i64().unwrap_or_else(|| panic!("no {name} in {value}"))
+}
+
+pub fn slice(log: &FileLog, offset: i64, length: usize) -> Bytes {
+    log.slice(offset, length).unwrap().unwrap()
+}
+
+pub fn fields(record: &[u8]) -> RecordFields<'_> {
+    RecordFields::of(record).unwrap()
+}
+
+pub fn record_equals(record: &[u8], expected: &Value) {
+    let found = fields(record);
+    assert_eq!(i64::from(found.size), number(expected, "storeSize"));
+    assert_eq!(found.topic, text(expected, "topic"));
+    assert_eq!(i64::from(found.queue_id), number(expected, "queueId"));
+    assert_eq!(found.queue_offset, number(expected, "queueOffset"));
+    assert_eq!(found.physical_offset, number(expected, "commitLogOffset"));
+    // the client that wrote the expectation clears the compression bit once it has decompressed
+    assert_eq!(i64::from(found.sys_flag) & !1, number(expected, "sysFlag") & !1);
+    assert_eq!(found.store_timestamp, number(expected, "storeTimestamp"));
+    let properties = expected["properties"].as_object().unwrap();
+    assert_eq!(found.properties.iter().count(), properties.len());
+    for (name, value) in properties {
+        assert_eq!(found.properties.get_str(name), value.as_str(), "{name}");
+    }
+}
+
+/// The files of a commit log, read whole.
+pub struct FileLog {
+    min: i64,
+    files: Vec<Bytes>,
+    end: Mutex<i64>,
+}
+
+impl FileLog {
+    fn open(directory: &Path) -> Self {
+        let mut paths: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|e| e.unwrap().path()).collect();
+        paths.sort();
+        let min = paths[0].file_name().unwrap().to_str().unwrap().parse().unwrap();
+        let files: Vec<_> = paths.iter().map(|path| Bytes::from(fs::read(path).unwrap())).collect();
+        let end = min + (files.len() * LOG_FILE) as i64;
+        Self { min, files, end: Mutex::new(end) }
+    }
+
+    /// Walks to the first record that does not verify.
+    fn find_end(self: &Arc<Self>) {
+        let directory = TempDir::new().unwrap();
+        let queues = Arc::new(QueueTable::new(directory.path().to_owned(), QUEUE_FILE, 16));
+        let bad = Arc::new(Mutex::new(None));
+        let check = Checksums { log: Arc::clone(self), bad: Arc::clone(&bad) };
+        let dispatch = Dispatch::new(Arc::clone(self) as _, queues, self.min).with_consumer(Box::new(check));
+        let mut end = match dispatch.catch_up() {
+            Ok(()) => self.max_offset(),
+            Err(DispatchError::Damaged { position, .. }) => position,
+            Err(error) => panic!("{error}"),
+        };
+        if let Some(bad) = *bad.lock() {
+            end = end.min(bad);
+        }
+        *self.end.lock() = end;
+    }
+}
+
+struct Checksums {
+    log: Arc<FileLog>,
+    bad: Arc<Mutex<Option<i64>>>,
+}
+
+impl RecordConsumer for Checksums {
+    fn consume(&mut self, record: &RecordFields<'_>) -> io::Result<()> {
+        let bytes = slice(&self.log, record.physical_offset, record.size as usize);
+        let expected = u32::from_be_bytes(*bytes[8..].first_chunk().unwrap());
+        let hosts = 16 + 12 * (record.sys_flag >> 4 & 1) + 12 * (record.sys_flag >> 5 & 1);
+        let body = 68 + hosts as usize;
+        let length = u32::from_be_bytes(*bytes[body..].first_chunk().unwrap()) as usize;
+        let found = crc32fast::hash(&bytes[body + 4..][..length]) & 0x7FFF_FFFF;
+        if found != expected {
+            self.bad.lock().get_or_insert(record.physical_offset);
+        }
+        Ok(())
+    }
+}
+
+impl RecordSource for FileLog {
+    fn min_offset(&self) -> i64 {
+        self.min
+    }
+
+    fn max_offset(&self) -> i64 {
+        *self.end.lock()
+    }
+
+    fn slice(&self, offset: i64, length: usize) -> io::Result<Option<Bytes>> {
+        if offset < self.min || offset + length as i64 > self.max_offset() {
+            return Ok(None);
+        }
+        let at = (offset - self.min) as usize;
+        let file = &self.files[at / LOG_FILE];
+        let at = at % LOG_FILE;
+        Ok((at + length <= file.len()).then(|| file.slice(at..at + length)))
+    }
+
+    fn window(&self, offset: i64, _: usize) -> io::Result<Option<Bytes>> {
+        let length = self.next_file_start(offset).min(self.max_offset()) - offset;
+        self.slice(offset, length.max(0) as usize).map(|window| window.filter(|window| !window.is_empty()))
+    }
+
+    fn next_file_start(&self, offset: i64) -> i64 {
+        offset - offset % LOG_FILE as i64 + LOG_FILE as i64
+    }
+}
+
+impl RecordAt for FileLog {
+    fn matches(&self, queue: &Queue, offset: i64, unit: Unit) -> bool {
+        let Ok(Some(record)) = self.slice(unit.physical_offset, unit.size as usize) else {
+            return false;
+        };
+        RecordFields::of(&record).is_some_and(|record| {
+            // a light queue's unit is of another topic's record
+            queue.topic().starts_with("%LMQ%")
+                || *record.topic == **queue.topic()
+                    && record.queue_id == queue.queue_id()
+                    && record.queue_offset == offset
+        })
+    }
+}
