@@ -35,6 +35,15 @@ pub enum SettingError {
     },
 }
 
+impl SettingError {
+    /// The key it is about.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Value { key, .. } | Self::Fixed { key, .. } => key,
+        }
+    }
+}
+
 /// A configuration class: its keys, and its values as text.
 pub trait Settings {
     /// The class' name in the reference.
