@@ -11,8 +11,10 @@ mod settings;
 
 mod broker_config;
 mod broker_settings;
+pub mod command_line;
 pub mod defaults;
 mod local_address;
+pub mod logging;
 mod message_store_config;
 mod namesrv_config;
 mod namesrv_settings;
