@@ -168,6 +168,6 @@ impl<S: Service + ?Sized> Drop for Connection<S> {
 }
 
 /// Rounds of read, handle and write before other connections have their turn.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 2;
 /// Frames handled before what they answered is written.
-const FRAMES: usize = 512;
+const FRAMES: usize = 128;

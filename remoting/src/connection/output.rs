@@ -133,7 +133,7 @@ mod tests {
     fn commands() -> Vec<Command> {
         let parts = vec![vec![1; 2000].into(), Bytes::new(), vec![2; 3].into(), vec![3; 1025].into()];
         vec![
-            Command::request(RequestCode::HEART_BEAT),
+            Command { opaque: 5, ..Command::request(RequestCode::HEART_BEAT) },
             Command::response(ResponseCode::SUCCESS).with_body(vec![7; COPIED]),
             Command::response(ResponseCode::SUCCESS).with_body(vec![8; COPIED + 1]),
             Command::response(ResponseCode::SUCCESS).with_body(parts),
@@ -151,7 +151,7 @@ mod tests {
             }
             let mut seen = 0;
             while !output.is_empty() {
-                assert_eq!(contents(&output), expected[seen..]);
+                assert!(contents(&output) == expected[seen..], "steps of {step}, after {seen}");
                 assert_eq!(output.len(), expected.len() - seen);
                 let n = step.min(output.len());
                 output.advance(n);
@@ -170,7 +170,7 @@ mod tests {
                 if i < split { &mut first } else { &mut second }.push(command, Serialization::Json);
             }
             first.append(&mut second);
-            assert_eq!(contents(&first), expected);
+            assert!(contents(&first) == expected, "split at {split}");
             assert_eq!(first.len(), expected.len());
             assert!(second.is_empty() && contents(&second).is_empty());
         }
