@@ -73,7 +73,14 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Property>, SyntaxError> {
         while ends_in_continuation(&logical) {
             logical.pop();
             let Some((_, next)) = lines.next() else { break };
-            logical.push_str(next.trim_start_matches(is_blank));
+            let next = next.trim_start_matches(is_blank);
+            if logical.is_empty() && next.starts_with(['#', '!']) {
+                break;
+            }
+            logical.push_str(next);
+        }
+        if logical.is_empty() {
+            continue;
         }
         properties.push(parse_line(&logical, index + 1)?);
     }
@@ -244,6 +251,7 @@ mod tests {
         assert_eq!(pair("a=1\\\\"), ("a".into(), "1\\".into()));
         assert_eq!(pair("a=1\\"), ("a".into(), "1".into()));
         assert_eq!(pair("a=1\\\n#2"), ("a".into(), "1#2".into()));
+        assert_eq!(pairs("\\\n# c\n\\\n\na=1"), [("a".into(), "1".into())]);
         let found = parse(b"a=1\\\n2\nb=3").unwrap();
         assert_eq!(found[1].line, 3);
     }

@@ -18,10 +18,10 @@ fn logging_process() {
 }
 
 fn run(environment: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut command = Command::new(std::env::current_exe().expect("a test is a program"));
     command.args(["--exact", "logging_process", "--ignored", "--nocapture"]);
     command.env_remove("ROCKETMQ_LOG_DIR").env_remove("ROCKETMQ_LOG_LEVEL").envs(environment.iter().copied());
-    command.output().unwrap()
+    command.output().expect("the program that runs can be run")
 }
 
 #[test]
