@@ -16,7 +16,7 @@ body! {
         pub consumer_group: String,
         /// Clustering or broadcasting.
         pub message_model: MessageModel,
-        /// Strategy name.
+        /// Allocation strategy.
         pub strategy_name: String,
         /// Topic.
         pub topic: String,
@@ -26,7 +26,7 @@ body! {
 body! {
     /// Body of the response to QUERY_ASSIGNMENT (400).
     pub struct QueryAssignmentResponseBody {
-        /// Message queue assignments.
+        /// Queues for the asking client.
         pub message_queue_assignments: Option<Vec<MessageQueueAssignment>>,
     }
 }
@@ -36,9 +36,9 @@ body! {
     pub struct SetMessageRequestModeRequestBody {
         /// Consumer group.
         pub consumer_group: String,
-        /// Mode.
+        /// Pull or pop.
         pub mode: MessageRequestMode = MessageRequestMode::Pull,
-        /// Pop share queue num.
+        /// Queues that a client shares; 0 shares all.
         pub pop_share_queue_num: i32,
         /// Topic.
         pub topic: String,
@@ -48,7 +48,7 @@ body! {
 body! {
     /// Body of the response to GET_ALL_MESSAGE_REQUEST_MODE (402).
     pub struct MessageRequestModeSerializeWrapper {
-        /// Message request mode map.
+        /// Modes by topic and group.
         pub message_request_mode_map: BTreeMap<String, BTreeMap<String, SetMessageRequestModeRequestBody>>,
     }
 }

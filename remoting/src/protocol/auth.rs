@@ -6,7 +6,7 @@ use crate::header;
 header! {
     /// Header of the request AUTH_CREATE_USER (3001).
     pub struct CreateUserRequestHeader<'a> {
-        /// Username.
+        /// User.
         pub username: Option<&'a str> = "username",
     }
 }
@@ -14,7 +14,7 @@ header! {
 header! {
     /// Header of the request AUTH_UPDATE_USER (3002).
     pub struct UpdateUserRequestHeader<'a> {
-        /// Username.
+        /// User.
         pub username: Option<&'a str> = "username",
     }
 }
@@ -22,7 +22,7 @@ header! {
 header! {
     /// Header of the request AUTH_DELETE_USER (3003).
     pub struct DeleteUserRequestHeader<'a> {
-        /// Username.
+        /// User.
         pub username: Option<&'a str> = "username",
     }
 }
@@ -30,7 +30,7 @@ header! {
 header! {
     /// Header of the request AUTH_GET_USER (3004).
     pub struct GetUserRequestHeader<'a> {
-        /// Username.
+        /// User.
         pub username: Option<&'a str> = "username",
     }
 }
@@ -38,7 +38,7 @@ header! {
 header! {
     /// Header of the request AUTH_LIST_USER (3005).
     pub struct ListUsersRequestHeader<'a> {
-        /// Filter.
+        /// Text that names must contain.
         pub filter: Option<&'a str> = "filter",
     }
 }
@@ -46,7 +46,7 @@ header! {
 header! {
     /// Header of the request AUTH_CREATE_ACL (3006).
     pub struct CreateAclRequestHeader<'a> {
-        /// Subject.
+        /// Subject: User:name.
         pub subject: Option<&'a str> = "subject",
     }
 }
@@ -54,7 +54,7 @@ header! {
 header! {
     /// Header of the request AUTH_UPDATE_ACL (3007).
     pub struct UpdateAclRequestHeader<'a> {
-        /// Subject.
+        /// Subject: User:name.
         pub subject: Option<&'a str> = "subject",
     }
 }
@@ -62,11 +62,11 @@ header! {
 header! {
     /// Header of the request AUTH_DELETE_ACL (3008).
     pub struct DeleteAclRequestHeader<'a> {
-        /// Subject.
+        /// Subject: User:name.
         pub subject: Option<&'a str> = "subject",
-        /// Policy type.
+        /// Custom or Default.
         pub policy_type: Option<&'a str> = "policyType",
-        /// Resource.
+        /// Resource: Topic:name, Group:name, Cluster:name or *.
         pub resource: Option<&'a str> = "resource",
     }
 }
@@ -74,7 +74,7 @@ header! {
 header! {
     /// Header of the request AUTH_GET_ACL (3009).
     pub struct GetAclRequestHeader<'a> {
-        /// Subject.
+        /// Subject: User:name.
         pub subject: Option<&'a str> = "subject",
     }
 }
@@ -82,33 +82,33 @@ header! {
 header! {
     /// Header of the request AUTH_LIST_ACL (3010).
     pub struct ListAclsRequestHeader<'a> {
-        /// Subject filter.
+        /// Text that subjects must contain.
         pub subject_filter: Option<&'a str> = "subjectFilter",
-        /// Resource filter.
+        /// Text that resources must contain.
         pub resource_filter: Option<&'a str> = "resourceFilter",
     }
 }
 
 body! {
-    /// Body of the requests AUTH_CREATE_USER (3001), AUTH_UPDATE_USER (3002) and of the responses to AUTH_GET_USER (3004), AUTH_LIST_USER (3005).
+    /// Body of the requests 3001, 3002 and of the responses to 3004, 3005.
     pub struct UserInfo {
         /// Password.
         pub password: String,
-        /// User status.
+        /// enable or disable.
         pub user_status: String,
-        /// User type.
+        /// Super or Normal.
         pub user_type: String,
-        /// Username.
+        /// User.
         pub username: String,
     }
 }
 
 body! {
-    /// Body of the requests AUTH_CREATE_ACL (3006), AUTH_UPDATE_ACL (3007) and of the responses to AUTH_GET_ACL (3009), AUTH_LIST_ACL (3010).
+    /// Body of the requests 3006, 3007 and of the responses to 3009, 3010.
     pub struct AclInfo {
         /// Policies.
         pub policies: Option<Vec<PolicyInfo>>,
-        /// Subject.
+        /// Subject: User:name.
         pub subject: String,
     }
 }
@@ -118,7 +118,7 @@ body! {
     pub struct PolicyInfo {
         /// Entries.
         pub entries: Option<Vec<PolicyEntryInfo>>,
-        /// Policy type.
+        /// Custom or Default.
         pub policy_type: String,
     }
 }
@@ -128,11 +128,11 @@ body! {
     pub struct PolicyEntryInfo {
         /// Actions.
         pub actions: Option<Vec<String>>,
-        /// Decision.
+        /// Allow or Deny.
         pub decision: String,
-        /// Resource.
+        /// Resource: Topic:name, Group:name, Cluster:name or *.
         pub resource: String,
-        /// Source ips.
+        /// Addresses it holds for.
         pub source_ips: Option<Vec<String>>,
     }
 }

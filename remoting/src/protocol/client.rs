@@ -63,7 +63,7 @@ body! {
         pub consume_type: ConsumeType,
         /// Clustering or broadcasting.
         pub message_model: MessageModel,
-        /// Subscription table.
+        /// Subscriptions by topic.
         pub subscription_table: BTreeMap<String, SubscriptionData>,
     }
 }
@@ -85,7 +85,7 @@ body! {
         pub language: Option<Language>,
         /// Last change, ms.
         pub last_update_timestamp: i64,
-        /// Remote ip.
+        /// Client address with a leading slash.
         #[serde(rename = "remoteIP")]
         pub remote_ip: String,
         /// Version number.
@@ -96,7 +96,7 @@ body! {
 body! {
     /// Body of the response to GET_ALL_PRODUCER_INFO (328).
     pub struct ProducerTableInfo {
-        /// Data.
+        /// Producers by group.
         pub data: BTreeMap<String, Vec<ProducerInfo>>,
     }
 }

@@ -56,9 +56,9 @@ header! {
 body! {
     /// Body of the responses to GET_CONSUMER_STATUS_FROM_CLIENT (221), INVOKE_BROKER_TO_GET_CONSUMER_STATUS (223).
     pub struct GetConsumerStatusBody {
-        /// Consumer table.
+        /// Offsets by client and queue.
         pub consumer_table: BTreeMap<String, BTreeMap<MessageQueue, i64>>,
-        /// Message queue table.
+        /// Offsets by queue.
         pub message_queue_table: BTreeMap<MessageQueue, i64>,
     }
 }
@@ -66,15 +66,15 @@ body! {
 body! {
     /// Body of the response to CONSUME_MESSAGE_DIRECTLY (309).
     pub struct ConsumeMessageDirectlyResult {
-        /// Auto commit.
+        /// Whether offsets are committed without the listener.
         pub auto_commit: bool = true,
-        /// Consume result.
+        /// What became of it.
         pub consume_result: ConsumeResult,
         /// Whether the topic is ordered globally, or consumption is in order.
         pub order: bool,
-        /// Remark.
+        /// Text for people.
         pub remark: Option<String>,
-        /// Spent time mills.
+        /// Time taken, ms.
         pub spent_time_mills: i64,
     }
 }
@@ -82,19 +82,19 @@ body! {
 body! {
     /// Body of the response to GET_CONSUMER_RUNNING_INFO (307).
     pub struct ConsumerRunningInfo {
-        /// Jstack.
+        /// Stacks of all threads.
         pub jstack: Option<String>,
-        /// Mq pop table.
+        /// Queues by pop.
         pub mq_pop_table: BTreeMap<MessageQueue, PopProcessQueueInfo>,
-        /// Mq table.
+        /// Queues by pull.
         pub mq_table: BTreeMap<MessageQueue, ProcessQueueInfo>,
         /// Message properties: name, byte 1, value, byte 2, and so on.
         pub properties: BTreeMap<String, String>,
-        /// Status table.
+        /// Rates by topic.
         pub status_table: BTreeMap<String, ConsumeStatus>,
-        /// Subscription set.
+        /// Subscriptions.
         pub subscription_set: Vec<SubscriptionData>,
-        /// User consumer info.
+        /// What the application adds.
         pub user_consumer_info: BTreeMap<String, String>,
     }
 }
@@ -102,33 +102,33 @@ body! {
 body! {
     /// How far a consumer is with a queue.
     pub struct ProcessQueueInfo {
-        /// Cached msg count.
+        /// Cached messages.
         pub cached_msg_count: i32,
-        /// Cached msg max offset.
+        /// Largest cached queue offset.
         pub cached_msg_max_offset: i64,
-        /// Cached msg min offset.
+        /// Smallest cached queue offset.
         pub cached_msg_min_offset: i64,
-        /// Cached msg size in mi b.
+        /// Cached bytes, MiB.
         pub cached_msg_size_in_mi_b: i32,
         /// Queue offset to commit.
         pub commit_offset: i64,
-        /// Droped.
+        /// Whether the client gave the queue up (spelt so on the wire).
         pub droped: bool,
-        /// Last consume timestamp.
+        /// Last consumption, ms.
         pub last_consume_timestamp: i64,
-        /// Last lock timestamp.
+        /// Last lock, ms.
         pub last_lock_timestamp: i64,
-        /// Last pull timestamp.
+        /// Last pull, ms.
         pub last_pull_timestamp: i64,
-        /// Locked.
+        /// Whether it is locked.
         pub locked: bool,
-        /// Transaction msg count.
+        /// Messages being consumed in order.
         pub transaction_msg_count: i32,
-        /// Transaction msg max offset.
+        /// Largest queue offset being consumed in order.
         pub transaction_msg_max_offset: i64,
-        /// Transaction msg min offset.
+        /// Smallest queue offset being consumed in order.
         pub transaction_msg_min_offset: i64,
-        /// Try unlock times.
+        /// How often unlocking was tried.
         pub try_unlock_times: i64,
     }
 }
@@ -136,11 +136,11 @@ body! {
 body! {
     /// How far a pop consumer is with a queue.
     pub struct PopProcessQueueInfo {
-        /// Droped.
+        /// Whether the client gave the queue up (spelt so on the wire).
         pub droped: bool,
-        /// Last pop timestamp.
+        /// Last pop, ms.
         pub last_pop_timestamp: i64,
-        /// Wait ack count.
+        /// Messages not acknowledged yet.
         pub wait_ack_count: i32,
     }
 }
@@ -148,21 +148,21 @@ body! {
 body! {
     /// Rates of a consumer for a topic.
     pub struct ConsumeStatus {
-        /// Consume failed msgs.
+        /// Failures in the last hour.
         pub consume_failed_msgs: i64,
-        /// Consume failed tps.
+        /// Failures per second.
         #[serde(rename = "consumeFailedTPS")]
         pub consume_failed_tps: f64,
-        /// Consume oktps.
+        /// Messages consumed per second.
         #[serde(rename = "consumeOKTPS")]
         pub consume_oktps: f64,
-        /// Consume rt.
+        /// Time of consumption, ms.
         #[serde(rename = "consumeRT")]
         pub consume_rt: f64,
-        /// Pull rt.
+        /// Time of a pull, ms.
         #[serde(rename = "pullRT")]
         pub pull_rt: f64,
-        /// Pull tps.
+        /// Messages pulled per second.
         #[serde(rename = "pullTPS")]
         pub pull_tps: f64,
     }

@@ -5,7 +5,7 @@ use crate::header;
 header! {
     /// Header of the request ADD_BROKER (902).
     pub struct AddBrokerRequestHeader<'a> {
-        /// Config path.
+        /// Path of the configuration file.
         pub config_path: Option<&'a str> = "configPath",
     }
 }
@@ -15,7 +15,7 @@ header! {
     pub struct RemoveBrokerRequestHeader<'a> {
         /// Broker name.
         pub broker_name: &'a str = "brokerName",
-        /// Broker cluster name.
+        /// Cluster.
         pub broker_cluster_name: Option<&'a str> = "brokerClusterName",
         /// Broker id; 0 is the master.
         pub broker_id: i64 = "brokerId",

@@ -41,7 +41,7 @@ header! {
         /// Broker id; 0 is the master.
         #[default(-1)]
         pub broker_id: i64 = "brokerId",
-        /// Designate elect.
+        /// Whether this very broker is to be elected.
         #[default(false)]
         pub designate_elect: bool = "designateElect",
         /// When it was called, ms.
@@ -68,14 +68,14 @@ header! {
     pub struct GetMetaDataResponseHeader<'a> {
         /// Consumer group.
         pub group: Option<&'a str> = "group",
-        /// Controller leader id.
+        /// Id of the leading controller.
         pub controller_leader_id: Option<&'a str> = "controllerLeaderId",
-        /// Controller leader address.
+        /// Address of the leading controller.
         pub controller_leader_address: Option<&'a str> = "controllerLeaderAddress",
-        /// Is leader.
+        /// Whether the answering controller leads.
         #[default(false)]
         pub is_leader: bool = "isLeader",
-        /// Peers.
+        /// Controllers of the group.
         pub peers: Option<&'a str> = "peers",
     }
 }
@@ -121,9 +121,9 @@ header! {
         pub cluster_name: Option<&'a str> = "clusterName",
         /// Broker name.
         pub broker_name: &'a str = "brokerName",
-        /// Broker controller ids to clean.
+        /// Broker ids, separated by semicolons.
         pub broker_controller_ids_to_clean: Option<&'a str> = "brokerControllerIdsToClean",
-        /// Is clean living broker.
+        /// Whether living brokers are cleaned, too.
         #[default(false)]
         pub is_clean_living_broker: bool = "isCleanLivingBroker",
         /// When it was called, ms.
@@ -134,7 +134,7 @@ header! {
 body! {
     /// Broker ids of the replicas in sync: body of 1001, 1003, 1004, 1008.
     pub struct SyncStateSet {
-        /// Sync state set.
+        /// Broker ids of the replicas in sync.
         pub sync_state_set: Vec<i64>,
         /// Epoch of the set of replicas in sync.
         pub sync_state_set_epoch: i32,
@@ -144,7 +144,7 @@ body! {
 body! {
     /// A new master, as the controller tells it.
     pub struct RoleChangeNotifyEntry {
-        /// Broker member group.
+        /// The brokers of that name.
         pub broker_member_group: Option<BrokerMemberGroup>,
         /// Address of the master, host:port.
         pub master_address: String,
@@ -152,7 +152,7 @@ body! {
         pub master_broker_id: Option<i64>,
         /// Epoch of the master.
         pub master_epoch: i32,
-        /// Sync state set.
+        /// Broker ids of the replicas in sync.
         pub sync_state_set: Vec<i64>,
         /// Epoch of the set of replicas in sync.
         pub sync_state_set_epoch: i32,
@@ -162,9 +162,9 @@ body! {
 body! {
     /// Body of the response to CONTROLLER_ELECT_MASTER (1002).
     pub struct ElectMasterResponseBody {
-        /// Broker member group.
+        /// The brokers of that name.
         pub broker_member_group: Option<BrokerMemberGroup>,
-        /// Sync state set.
+        /// Broker ids of the replicas in sync.
         pub sync_state_set: Vec<i64>,
     }
 }
@@ -172,7 +172,7 @@ body! {
 body! {
     /// Body of the response to CONTROLLER_GET_SYNC_STATE_DATA (1006).
     pub struct BrokerReplicasInfo {
-        /// Replicas info table.
+        /// Replicas by broker name.
         pub replicas_info_table: BTreeMap<String, ReplicasInfo>,
     }
 }
@@ -180,7 +180,7 @@ body! {
 body! {
     /// Replicas of a broker name.
     pub struct ReplicasInfo {
-        /// In sync replicas.
+        /// Replicas in sync.
         pub in_sync_replicas: Vec<ReplicaIdentity>,
         /// Address of the master, host:port.
         pub master_address: String,
@@ -188,7 +188,7 @@ body! {
         pub master_broker_id: Option<i64>,
         /// Epoch of the master.
         pub master_epoch: Option<i32>,
-        /// Not in sync replicas.
+        /// Replicas that are behind.
         pub not_in_sync_replicas: Vec<ReplicaIdentity>,
         /// Epoch of the set of replicas in sync.
         pub sync_state_set_epoch: Option<i32>,
@@ -198,9 +198,9 @@ body! {
 body! {
     /// A replica.
     pub struct ReplicaIdentity {
-        /// Alive.
+        /// Whether it lives.
         pub alive: Option<bool>,
-        /// Broker address.
+        /// Address of the broker, host:port.
         pub broker_address: String,
         /// Broker id; 0 is the master.
         pub broker_id: Option<i64>,

@@ -31,9 +31,9 @@ header! {
         pub cluster_name: Option<&'a str> = "clusterName",
         /// Broker name.
         pub broker_name: Option<&'a str> = "brokerName",
-        /// Applied broker id.
+        /// Broker id asked for.
         pub applied_broker_id: Option<i64> = "appliedBrokerId",
-        /// Register check code.
+        /// Code that the broker chose to prove itself.
         pub register_check_code: Option<&'a str> = "registerCheckCode",
     }
 }
@@ -57,7 +57,7 @@ header! {
         pub broker_name: Option<&'a str> = "brokerName",
         /// Broker id; 0 is the master.
         pub broker_id: Option<i64> = "brokerId",
-        /// Broker address.
+        /// Address of the broker, host:port.
         pub broker_address: Option<&'a str> = "brokerAddress",
         /// When it was called, ms.
         #[default(0)]

@@ -12,7 +12,7 @@ use crate::header;
 header! {
     /// Header of the request DELETE_SUBSCRIPTIONGROUP (207).
     pub struct DeleteSubscriptionGroupRequestHeader<'a> {
-        /// Group.
+        /// Consumer group.
         pub group_name: &'a str = "groupName",
         /// Whether to delete the offsets, too.
         #[default(false)]
@@ -23,11 +23,11 @@ header! {
 header! {
     /// Header of the request GET_ALL_SUBSCRIPTIONGROUP_CONFIG (201).
     pub struct GetAllSubscriptionGroupRequestHeader<'a> {
-        /// Group seq.
+        /// First group of the page; absent asks for all.
         pub group_seq: Option<i32> = "groupSeq",
         /// Version of the table.
         pub data_version: Option<&'a str> = "dataVersion",
-        /// Max group num.
+        /// Most groups of a page.
         pub max_group_num: Option<i32> = "maxGroupNum",
     }
 }
@@ -35,8 +35,8 @@ header! {
 header! {
     /// Header of the response to GET_ALL_SUBSCRIPTIONGROUP_CONFIG (201).
     pub struct GetAllSubscriptionGroupResponseHeader {
-        /// Total group num.
-        pub total_group_num: i32 = "totalGroupNum",
+        /// Groups in all, over every page; absent from 4.x.
+        pub total_group_num: Option<i32> = "totalGroupNum",
     }
 }
 
@@ -77,31 +77,31 @@ body! {
         pub attributes: BTreeMap<String, String>,
         /// Broker id; 0 is the master.
         pub broker_id: i64,
-        /// Consume broadcast enable.
+        /// Whether the group may consume as broadcast.
         pub consume_broadcast_enable: bool = true,
-        /// Consume enable.
+        /// Whether the group may consume.
         pub consume_enable: bool = true,
-        /// Consume from min enable.
+        /// Whether a new group may start at the oldest message.
         pub consume_from_min_enable: bool = true,
-        /// Consume message orderly.
+        /// Whether the group consumes in order.
         pub consume_message_orderly: bool,
-        /// Consume timeout minute.
+        /// How long a message may be in work, minutes.
         pub consume_timeout_minute: i32 = 15,
-        /// Group.
+        /// Consumer group.
         pub group_name: String,
-        /// Group retry policy.
+        /// When a failed message comes again.
         pub group_retry_policy: GroupRetryPolicy,
         /// System flag of the group.
         pub group_sys_flag: i32,
-        /// Notify consumer ids changed enable.
+        /// Whether members are told of changes.
         pub notify_consumer_ids_changed_enable: bool = true,
-        /// Retry max times.
+        /// Retries before the dead-letter topic.
         pub retry_max_times: i32 = 16,
-        /// Retry queue nums.
+        /// Queues of the retry topic.
         pub retry_queue_nums: i32 = 1,
         /// Subscriptions.
         pub subscription_data_set: Option<Vec<SimpleSubscriptionData>>,
-        /// Which broker when consume slowly.
+        /// Broker id to pull from when the group is far behind.
         pub which_broker_when_consume_slowly: i64 = 1,
     }
 }
@@ -121,7 +121,7 @@ body! {
 body! {
     /// Body of the request UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST (225).
     pub struct SubscriptionGroupList {
-        /// Group config list.
+        /// Groups.
         pub group_config_list: Vec<SubscriptionGroupConfig>,
     }
 }
@@ -129,7 +129,7 @@ body! {
 body! {
     /// Body of the response to QUERY_TOPIC_CONSUME_BY_WHO (300).
     pub struct GroupList {
-        /// Groups.
+        /// Consumer groups.
         pub group_list: BTreeSet<String>,
     }
 }
@@ -151,7 +151,7 @@ body! {
     pub struct QuerySubscriptionResponseBody {
         /// Consumer group.
         pub group: String,
-        /// Subscription data.
+        /// Subscription.
         pub subscription_data: SubscriptionData,
         /// Topic.
         pub topic: String,

@@ -38,15 +38,15 @@ header! {
 body! {
     /// Body of the response to GET_BROKER_HA_STATUS (907).
     pub struct HARuntimeInfo {
-        /// Ha client runtime info.
+        /// Replication of this slave.
         pub ha_client_runtime_info: HAClientRuntimeInfo,
-        /// Ha connection info.
+        /// The slaves.
         pub ha_connection_info: Vec<HAConnectionRuntimeInfo>,
-        /// In sync slave nums.
+        /// Slaves in sync.
         pub in_sync_slave_nums: i32,
-        /// Master.
+        /// Whether it is the master.
         pub master: bool,
-        /// Master commit log max offset.
+        /// Physical offset behind the last byte of the master.
         pub master_commit_log_max_offset: i64,
     }
 }
@@ -54,17 +54,17 @@ body! {
 body! {
     /// A slave as its master sees it.
     pub struct HAConnectionRuntimeInfo {
-        /// Addr.
+        /// Address, host:port.
         pub addr: String,
-        /// Diff.
+        /// Bytes that the slave is behind.
         pub diff: i64,
-        /// In sync.
+        /// Whether it is in sync.
         pub in_sync: bool,
-        /// Slave ack offset.
+        /// Physical offset that the slave confirmed.
         pub slave_ack_offset: i64,
-        /// Transfer from where.
+        /// Physical offset at which replication to it began.
         pub transfer_from_where: i64,
-        /// Transferred byte in second.
+        /// Bytes replicated per second.
         pub transferred_byte_in_second: i64,
     }
 }
@@ -72,9 +72,9 @@ body! {
 body! {
     /// The replication of a slave.
     pub struct HAClientRuntimeInfo {
-        /// Last read timestamp.
+        /// Last read from the master, ms.
         pub last_read_timestamp: i64,
-        /// Last write timestamp.
+        /// Last report to the master, ms.
         pub last_write_timestamp: i64,
         /// Address of the master, host:port.
         pub master_addr: String,
@@ -82,7 +82,7 @@ body! {
         pub master_flush_offset: i64,
         /// Queue offset behind the newest message.
         pub max_offset: i64,
-        /// Transferred byte in second.
+        /// Bytes replicated per second.
         pub transferred_byte_in_second: i64,
     }
 }
@@ -108,7 +108,7 @@ body! {
         pub broker_name: String,
         /// Cluster.
         pub cluster_name: String,
-        /// Epoch list.
+        /// Epochs.
         pub epoch_list: Vec<EpochEntry>,
         /// Queue offset behind the newest message.
         pub max_offset: i64,

@@ -12,11 +12,11 @@ body! {
         /// Client id.
         #[serde(rename = "clientID")]
         pub client_id: String,
-        /// Consumer data set.
+        /// Consumer groups.
         pub consumer_data_set: Vec<ConsumerData>,
         /// Hash of the content; 0 in a heartbeat of the first version.
         pub heartbeat_fingerprint: i32,
-        /// Producer data set.
+        /// Producer groups.
         pub producer_data_set: Vec<ProducerData>,
         /// Whether subscriptions are left out as unchanged.
         pub without_sub: bool,
@@ -26,7 +26,7 @@ body! {
 body! {
     /// A producer group of a client.
     pub struct ProducerData {
-        /// Group.
+        /// Consumer group.
         pub group_name: String,
     }
 }
@@ -38,7 +38,7 @@ body! {
         pub consume_from_where: ConsumeFromWhere,
         /// How the group consumes.
         pub consume_type: ConsumeType,
-        /// Group.
+        /// Consumer group.
         pub group_name: String,
         /// Clustering or broadcasting.
         pub message_model: MessageModel,
@@ -58,7 +58,7 @@ body! {
         pub group: String,
         /// Name space.
         pub namespace: Option<String>,
-        /// Subscription data.
+        /// Subscription.
         pub subscription_data: SubscriptionData,
     }
 }

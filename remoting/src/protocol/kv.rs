@@ -64,7 +64,7 @@ body! {
 body! {
     /// The file kvConfig.json: pairs by name space.
     pub struct KVConfigSerializeWrapper {
-        /// Config table.
+        /// Pairs by name space.
         pub config_table: BTreeMap<String, BTreeMap<String, String>>,
     }
 }

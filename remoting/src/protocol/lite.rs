@@ -76,7 +76,7 @@ header! {
 header! {
     /// Header of the request GET_LITE_TOPIC_INFO (200076).
     pub struct GetLiteTopicInfoRequestHeader<'a> {
-        /// Parent topic.
+        /// Topic that the lite topics belong to.
         pub parent_topic: Option<&'a str> = "parentTopic",
         /// Lite topic.
         pub lite_topic: Option<&'a str> = "liteTopic",
@@ -86,13 +86,13 @@ header! {
 header! {
     /// Header of the request GET_LITE_CLIENT_INFO (200077).
     pub struct GetLiteClientInfoRequestHeader<'a> {
-        /// Parent topic.
+        /// Topic that the lite topics belong to.
         pub parent_topic: Option<&'a str> = "parentTopic",
         /// Consumer group.
         pub group: Option<&'a str> = "group",
         /// Client id.
         pub client_id: Option<&'a str> = "clientId",
-        /// Max count.
+        /// Most lite topics to list.
         #[default(1000)]
         pub max_count: i32 = "maxCount",
     }
@@ -105,7 +105,7 @@ header! {
         pub group: &'a str = "group",
         /// Lite topic.
         pub lite_topic: Option<&'a str> = "liteTopic",
-        /// Top k.
+        /// How many of the worst to list.
         #[default(0)]
         pub top_k: i32 = "topK",
     }
@@ -124,7 +124,7 @@ header! {
 body! {
     /// Body of the request LITE_SUBSCRIPTION_CTL (200071).
     pub struct LiteSubscriptionCtlRequestBody {
-        /// Subscription set.
+        /// Subscriptions.
         pub subscription_set: Vec<LiteSubscriptionDTO>,
     }
 }
@@ -142,7 +142,7 @@ body! {
         pub lite_topic_set: Option<BTreeSet<String>>,
         /// Where to start.
         pub offset_option: Option<OffsetOption>,
-        /// Parent topic.
+        /// Topic that the lite topics belong to.
         pub topic: String,
         /// Version of the change.
         pub version: i64,

@@ -9,25 +9,25 @@ use super::stats::TopicOffset;
 body! {
     /// Body of the response to GET_BROKER_LITE_INFO (200074).
     pub struct GetBrokerLiteInfoResponseBody {
-        /// Cq table size.
+        /// Consume queues in memory.
         pub cq_table_size: i32,
-        /// Current lmq num.
+        /// Light queues in use.
         pub current_lmq_num: i32,
-        /// Event map size.
+        /// Events in memory.
         pub event_map_size: i32,
-        /// Group meta.
+        /// Parent topics by group.
         pub group_meta: Option<BTreeMap<String, BTreeSet<String>>>,
-        /// Lite subscription count.
+        /// Subscriptions.
         pub lite_subscription_count: i32,
-        /// Max lmq num.
+        /// Most light queues.
         pub max_lmq_num: i32,
-        /// Offset table size.
+        /// Offsets in memory.
         pub offset_table_size: i32,
-        /// Order info count.
+        /// Orderly pops in memory.
         pub order_info_count: i32,
-        /// Store type.
+        /// Kind of store.
         pub store_type: String,
-        /// Topic meta.
+        /// Life of lite topics in minutes, by parent topic.
         pub topic_meta: Option<BTreeMap<String, i32>>,
     }
 }
@@ -35,15 +35,15 @@ body! {
 body! {
     /// Body of the response to GET_PARENT_TOPIC_INFO (200075).
     pub struct GetParentTopicInfoResponseBody {
-        /// Groups.
+        /// Consumer groups.
         pub groups: Option<BTreeSet<String>>,
-        /// Lite topic count.
+        /// Lite topics.
         pub lite_topic_count: i32,
-        /// Lmq num.
+        /// Light queues.
         pub lmq_num: i32,
         /// Topic.
         pub topic: String,
-        /// Ttl.
+        /// Life of a lite topic without use, minutes.
         pub ttl: i32,
     }
 }
@@ -53,13 +53,13 @@ body! {
     pub struct GetLiteTopicInfoResponseBody {
         /// Lite topic.
         pub lite_topic: String,
-        /// Parent topic.
+        /// Topic that the lite topics belong to.
         pub parent_topic: String,
-        /// Sharding to broker.
+        /// Whether the lite topic belongs to this broker.
         pub sharding_to_broker: bool,
-        /// Subscriber.
+        /// Who subscribes.
         pub subscriber: Option<Vec<ClientGroup>>,
-        /// Topic offset.
+        /// Limits of its queue.
         pub topic_offset: Option<TopicOffset>,
     }
 }
@@ -71,15 +71,15 @@ body! {
         pub client_id: String,
         /// Consumer group.
         pub group: String,
-        /// Last access time.
+        /// Last sign of life, ms.
         pub last_access_time: i64,
-        /// Last consume time.
+        /// Last consumption, ms.
         pub last_consume_time: i64,
-        /// Lite topic count.
+        /// Lite topics.
         pub lite_topic_count: i32,
-        /// Lite topic set.
+        /// Lite topics.
         pub lite_topic_set: Option<BTreeSet<String>>,
-        /// Parent topic.
+        /// Topic that the lite topics belong to.
         pub parent_topic: String,
     }
 }
@@ -87,21 +87,21 @@ body! {
 body! {
     /// Body of the response to GET_LITE_GROUP_INFO (200078).
     pub struct GetLiteGroupInfoResponseBody {
-        /// Earliest unconsumed timestamp.
+        /// Store time of the oldest message not consumed, ms; -1 without one.
         pub earliest_unconsumed_timestamp: i64 = -1,
         /// Consumer group.
         pub group: String,
-        /// Lag count top k.
+        /// Those with most messages.
         pub lag_count_top_k: Option<Vec<LiteLagInfo>>,
-        /// Lag timestamp top k.
+        /// Those that wait longest.
         pub lag_timestamp_top_k: Option<Vec<LiteLagInfo>>,
         /// Lite topic.
         pub lite_topic: String,
-        /// Lite topic offset wrapper.
+        /// How far the group is with the lite topic.
         pub lite_topic_offset_wrapper: Option<OffsetWrapper>,
-        /// Parent topic.
+        /// Topic that the lite topics belong to.
         pub parent_topic: String,
-        /// Total lag count.
+        /// Messages not consumed.
         pub total_lag_count: i64,
     }
 }

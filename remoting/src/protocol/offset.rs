@@ -141,11 +141,11 @@ body! {
     pub struct ConsumerOffsetSerializeWrapper {
         /// Version of the table.
         pub data_version: DataVersion,
-        /// Group topic map.
+        /// Topics by group; only in the file and from 5.x.
         pub group_topic_map: Option<BTreeMap<String, BTreeSet<String>>>,
         /// Offsets.
         pub offset_table: BTreeMap<String, BTreeMap<i32, i64>>,
-        /// Pull offset table.
+        /// Pulled offsets by topic@group and queue; only in the file and from 5.x.
         pub pull_offset_table: Option<BTreeMap<String, BTreeMap<i32, i64>>>,
     }
 }
@@ -155,11 +155,11 @@ body! {
     pub struct OffsetMovedEvent {
         /// Consumer group.
         pub consumer_group: String,
-        /// Message queue.
+        /// Queue.
         pub message_queue: MessageQueue,
-        /// Offset new.
+        /// Queue offset that is given instead.
         pub offset_new: i64,
-        /// Offset request.
+        /// Queue offset that was asked for.
         pub offset_request: i64,
     }
 }

@@ -29,7 +29,7 @@ header! {
         pub init_mode: i32 = "initMode",
         /// Kind of the expression.
         pub exp_type: Option<&'a str> = "expType",
-        /// Expression.
+        /// Filter expression.
         pub exp: Option<&'a str> = "exp",
         /// Whether the topic is ordered globally, or consumption is in order.
         #[default(false)]
@@ -158,7 +158,7 @@ header! {
         pub attempt_id: Option<&'a str> = "attemptId",
         /// Kind of the expression.
         pub exp_type: Option<&'a str> = "expType",
-        /// Expression.
+        /// Filter expression.
         pub exp: Option<&'a str> = "exp",
     }
 }

@@ -20,10 +20,10 @@ body! {
         /// Queue number.
         #[serde(rename = "q")]
         pub queue_id: i32,
-        /// Retry.
+        /// Kind of retry topic.
         #[serde(rename = "r")]
         pub retry: Option<String>,
-        /// Revive queue id.
+        /// Queue of the revive topic.
         #[serde(rename = "rq")]
         pub revive_queue_id: i32,
         /// First offset.
@@ -38,7 +38,7 @@ body! {
 body! {
     /// Body of the request BATCH_ACK_MESSAGE (200151).
     pub struct BatchAckMessageRequestBody {
-        /// Acks.
+        /// Acknowledgements.
         pub acks: Vec<BatchAck>,
         /// Broker name.
         pub broker_name: String,
@@ -48,7 +48,7 @@ body! {
 body! {
     /// Record of the revive topic: one message was acknowledged.
     pub struct AckMsg {
-        /// Ack offset.
+        /// Queue offset of the message.
         #[serde(rename = "ao")]
         pub ack_offset: i64,
         /// Broker name.
@@ -75,10 +75,10 @@ body! {
 body! {
     /// Record of the revive topic: several messages of one pop were acknowledged.
     pub struct BatchAckMsg {
-        /// Ack offset.
+        /// Queue offset of the message.
         #[serde(rename = "ao")]
         pub ack_offset: i64,
-        /// Ack offset list.
+        /// Queue offsets of the messages.
         #[serde(rename = "aol")]
         pub ack_offset_list: Vec<i64>,
         /// Broker name.
@@ -111,16 +111,16 @@ body! {
         /// Broker name.
         #[serde(rename = "bn")]
         pub broker_name: String,
-        /// Cid.
+        /// Consumer group.
         #[serde(rename = "c")]
         pub cid: String,
-        /// Queue offset diff.
+        /// Distance of each message from the first.
         #[serde(rename = "d")]
         pub queue_offset_diff: Option<Vec<i32>>,
         /// How long popped messages stay invisible, ms.
         #[serde(rename = "it")]
         pub invisible_time: i64,
-        /// Num.
+        /// Messages.
         #[serde(rename = "n")]
         pub num: i8,
         /// When the messages were popped, ms.
@@ -131,10 +131,10 @@ body! {
         pub queue_id: i32,
         /// When it becomes visible again, ms; derived from the two times.
         pub revive_time: i64,
-        /// Revive offset.
+        /// Offset in the revive topic.
         #[serde(rename = "ro")]
         pub revive_offset: i64,
-        /// Re put times.
+        /// How often it was put again.
         #[serde(rename = "rp")]
         pub re_put_times: Option<String>,
         /// First offset.

@@ -21,6 +21,8 @@ header! {
         pub index_type: Option<&'a str> = "indexType",
         /// Where the previous page ended.
         pub last_key: Option<&'a str> = "lastKey",
+        /// Whether `key` is the unique key of a message.
+        pub unique_key: Option<bool> = "_UNIQUE_KEY_QUERY",
     }
 }
 
@@ -52,10 +54,10 @@ header! {
         /// Queue number.
         #[default(0)]
         pub queue_id: i32 = "queueId",
-        /// Index.
+        /// First index.
         #[default(0)]
         pub index: i64 = "index",
-        /// Count.
+        /// How many.
         #[default(0)]
         pub count: i32 = "count",
         /// Consumer group.
@@ -66,15 +68,15 @@ header! {
 body! {
     /// Body of the response to QUERY_CONSUME_QUEUE (321).
     pub struct QueryConsumeQueueResponseBody {
-        /// Filter data.
+        /// Filter of the group, as text.
         pub filter_data: Option<String>,
-        /// Max queue index.
+        /// Largest index.
         pub max_queue_index: i64,
-        /// Min queue index.
+        /// Smallest index.
         pub min_queue_index: i64,
-        /// Queue data.
+        /// Units.
         pub queue_data: Option<Vec<ConsumeQueueData>>,
-        /// Subscription data.
+        /// Subscription.
         pub subscription_data: Option<SubscriptionData>,
     }
 }
@@ -84,17 +86,17 @@ body! {
     pub struct ConsumeQueueData {
         /// Bit map.
         pub bit_map: Option<String>,
-        /// Eval.
+        /// Whether the filter matches.
         pub eval: bool,
-        /// Extend data json.
+        /// Content of the extension unit, JSON as text.
         pub extend_data_json: Option<String>,
-        /// Msg.
+        /// Note.
         pub msg: Option<String>,
-        /// Physic offset.
+        /// Physical offset of the record.
         pub physic_offset: i64,
-        /// Physic size.
+        /// Size of the record in bytes.
         pub physic_size: i32,
-        /// Tags code.
+        /// Tags code of the unit.
         pub tags_code: i64,
     }
 }

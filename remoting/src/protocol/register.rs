@@ -153,7 +153,7 @@ body! {
 body! {
     /// Body of the response to GET_BROKER_MEMBER_GROUP (901).
     pub struct GetBrokerMemberGroupResponseBody {
-        /// Broker member group.
+        /// The brokers of that name.
         pub broker_member_group: Option<BrokerMemberGroup>,
     }
 }

@@ -28,11 +28,11 @@ header! {
         /// Whether the client works in unit mode.
         #[default(false)]
         pub unit_mode: bool = "unitMode",
-        /// Born host.
+        /// Address of the client that made it.
         pub born_host: &'a str = "bornHost",
-        /// Store host.
+        /// Address of the broker that stored it.
         pub store_host: &'a str = "storeHost",
-        /// Store timestamp.
+        /// When it was stored, ms.
         #[default(0)]
         pub store_timestamp: i64 = "storeTimestamp",
     }

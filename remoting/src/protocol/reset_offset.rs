@@ -73,7 +73,7 @@ body! {
 body! {
     /// Body of the response to QUERY_CORRECTION_OFFSET (308).
     pub struct QueryCorrectionOffsetBody {
-        /// Correction offsets.
+        /// Offsets by queue.
         pub correction_offsets: BTreeMap<i32, i64>,
     }
 }

@@ -6,11 +6,11 @@ use super::body::names;
 body! {
     /// Kind and figures of a retry policy.
     pub struct GroupRetryPolicy {
-        /// Customized retry policy.
+        /// Listed times.
         pub customized_retry_policy: Option<CustomizedRetryPolicy>,
-        /// Exponential retry policy.
+        /// Figures of growing times.
         pub exponential_retry_policy: Option<ExponentialRetryPolicy>,
-        /// Type.
+        /// Which of the figures count.
         #[serde(rename = "type")]
         pub kind: GroupRetryPolicyType = GroupRetryPolicyType::Customized,
     }
@@ -19,11 +19,11 @@ body! {
 body! {
     /// Times that grow by a factor, ms.
     pub struct ExponentialRetryPolicy {
-        /// Initial.
+        /// First time, ms.
         pub initial: i64 = 5000,
-        /// Max.
+        /// Longest time, ms.
         pub max: i64 = 7_200_000,
-        /// Multiplier.
+        /// Factor.
         pub multiplier: i64 = 2,
     }
 }
@@ -31,7 +31,7 @@ body! {
 body! {
     /// Times as listed, ms.
     pub struct CustomizedRetryPolicy {
-        /// Next.
+        /// Times in order, ms.
         pub next: Vec<i64>,
     }
 }
@@ -39,7 +39,7 @@ body! {
 body! {
     /// A subscription that is fixed in the configuration of its group.
     pub struct SimpleSubscriptionData {
-        /// Expression.
+        /// Filter expression.
         pub expression: String,
         /// Kind of the expression: TAG or SQL92.
         pub expression_type: String,

@@ -7,7 +7,7 @@ header! {
     pub struct CheckRocksdbCqWriteProgressRequestHeader<'a> {
         /// Topic.
         pub topic: &'a str = "topic",
-        /// Check store time.
+        /// Store time from which to check, ms.
         #[default(0)]
         pub check_store_time: i64 = "checkStoreTime",
     }
@@ -16,7 +16,7 @@ header! {
 header! {
     /// Header of the request EXPORT_ROCKSDB_CONFIG_TO_JSON (355).
     pub struct ExportRocksDBConfigToJsonRequestHeader<'a> {
-        /// Config type.
+        /// Kinds of configuration, separated by semicolons.
         pub config_type: &'a str = "configType",
     }
 }

@@ -99,9 +99,9 @@ body! {
 body! {
     /// Body of the response to GET_BROKER_CLUSTER_INFO (106).
     pub struct ClusterInfo {
-        /// Broker addr table.
+        /// Brokers by name.
         pub broker_addr_table: BTreeMap<String, BrokerData>,
-        /// Cluster addr table.
+        /// Broker names by cluster.
         pub cluster_addr_table: BTreeMap<String, BTreeSet<String>>,
     }
 }

@@ -20,7 +20,7 @@ body! {
     pub struct TimerMetricsSerializeWrapper {
         /// Version of the table.
         pub data_version: DataVersion,
-        /// Timing count.
+        /// Messages by topic.
         pub timing_count: BTreeMap<String, Metric>,
     }
 }

@@ -8,19 +8,19 @@ use super::data_version::DataVersion;
 body! {
     /// Which logical queues of a static topic a broker holds now.
     pub struct TopicQueueMappingInfo {
-        /// Bname.
+        /// Broker name.
         pub bname: String,
-        /// Curr id map.
+        /// Queue number on this broker by logical queue, for those it holds now.
         pub curr_id_map: BTreeMap<i32, i32>,
-        /// Dirty.
+        /// Whether it is not persisted yet.
         pub dirty: bool,
         /// Epoch.
         pub epoch: i64,
-        /// Scope.
+        /// Scope of the logical queues.
         pub scope: String = "__global__".into(),
         /// Topic.
         pub topic: String,
-        /// Total queues.
+        /// Logical queues in all.
         pub total_queues: i32,
     }
 }
@@ -28,21 +28,21 @@ body! {
 body! {
     /// Where the logical queues of a static topic were, in order: body of UPDATE_AND_CREATE_STATIC_TOPIC (513).
     pub struct TopicQueueMappingDetail {
-        /// Bname.
+        /// Broker name.
         pub bname: String,
-        /// Curr id map.
+        /// Queue number on this broker by logical queue, for those it holds now.
         pub curr_id_map: BTreeMap<i32, i32>,
-        /// Dirty.
+        /// Whether it is not persisted yet.
         pub dirty: bool,
         /// Epoch.
         pub epoch: i64,
-        /// Hosted queues.
+        /// Runs of each logical queue, oldest first.
         pub hosted_queues: BTreeMap<i32, Vec<LogicQueueMappingItem>>,
-        /// Scope.
+        /// Scope of the logical queues.
         pub scope: String = "__global__".into(),
         /// Topic.
         pub topic: String,
-        /// Total queues.
+        /// Logical queues in all.
         pub total_queues: i32,
     }
 }
@@ -50,22 +50,22 @@ body! {
 body! {
     /// A run of a logical queue on one broker.
     pub struct LogicQueueMappingItem {
-        /// Bname.
+        /// Broker name.
         pub bname: String,
         /// Offset behind the last one.
         pub end_offset: i64 = -1,
-        /// Gen.
+        /// Number of the run, from 0.
         #[serde(rename = "gen")]
         pub generation: i32,
-        /// Logic offset.
+        /// Logical queue offset at which the run starts; -1 while it is undecided.
         pub logic_offset: i64,
         /// Queue number.
         pub queue_id: i32,
         /// First offset.
         pub start_offset: i64,
-        /// Time of end.
+        /// When the run ended, ms; -1 while it is open.
         pub time_of_end: i64 = -1,
-        /// Time of start.
+        /// When the run started, ms; -1 when unknown.
         pub time_of_start: i64 = -1,
     }
 }
@@ -75,7 +75,7 @@ body! {
     pub struct TopicQueueMappingSerializeWrapper {
         /// Version of the table.
         pub data_version: DataVersion,
-        /// Topic queue mapping info map.
+        /// Static topics: what this broker holds now, by topic.
         pub topic_queue_mapping_info_map: BTreeMap<String, TopicQueueMappingDetail>,
     }
 }

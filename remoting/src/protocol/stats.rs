@@ -29,7 +29,7 @@ header! {
 header! {
     /// Header of the request GET_BROKER_CONSUME_STATS (317).
     pub struct GetConsumeStatsInBrokerHeader {
-        /// Is order.
+        /// Whether to list orderly groups only.
         #[default(false)]
         pub is_order: bool = "isOrder",
     }
@@ -65,10 +65,10 @@ header! {
         /// Queue number.
         #[default(0)]
         pub queue_id: i32 = "queueId",
-        /// From time.
+        /// Start, ms.
         #[default(0)]
         pub from_time: i64 = "fromTime",
-        /// To time.
+        /// End, ms.
         #[default(0)]
         pub to_time: i64 = "toTime",
     }
@@ -125,11 +125,11 @@ body! {
     pub struct ConsumeStatsList {
         /// Broker address, host:port.
         pub broker_addr: String,
-        /// Consume stats list.
+        /// Progress by group.
         pub consume_stats_list: Vec<BTreeMap<String, Vec<ConsumeStats>>>,
-        /// Total diff.
+        /// Messages not consumed, of all groups.
         pub total_diff: i64,
-        /// Total inflight diff.
+        /// Messages pulled and not consumed, of all groups.
         pub total_inflight_diff: i64,
     }
 }
@@ -137,11 +137,11 @@ body! {
 body! {
     /// Body of the response to VIEW_BROKER_STATS_DATA (315).
     pub struct BrokerStatsData {
-        /// Stats day.
+        /// The last day.
         pub stats_day: Option<BrokerStatsItem>,
-        /// Stats hour.
+        /// The last hour.
         pub stats_hour: Option<BrokerStatsItem>,
-        /// Stats minute.
+        /// The last minute.
         pub stats_minute: Option<BrokerStatsItem>,
     }
 }
@@ -149,11 +149,11 @@ body! {
 body! {
     /// Figures of one span of time.
     pub struct BrokerStatsItem {
-        /// Avgpt.
+        /// Average for each call.
         pub avgpt: f64,
         /// Sum.
         pub sum: i64,
-        /// Tps.
+        /// Per second.
         pub tps: f64,
     }
 }
@@ -161,7 +161,7 @@ body! {
 body! {
     /// Body of the response to QUERY_CONSUME_TIME_SPAN (303).
     pub struct QueryConsumeTimeSpanBody {
-        /// Consume time span set.
+        /// Times by queue.
         pub consume_time_span_set: Vec<QueueTimeSpan>,
     }
 }
@@ -169,21 +169,21 @@ body! {
 body! {
     /// Times of what a group consumed of a queue.
     pub struct QueueTimeSpan {
-        /// Consume time stamp.
+        /// Store time of the message consumed last, ms.
         pub consume_time_stamp: i64,
-        /// Consume time stamp str.
+        /// The same as text (yyyy-MM-dd#HH:mm:ss:SSS, local time).
         pub consume_time_stamp_str: String,
-        /// Delay time.
+        /// How far the group is behind, ms.
         pub delay_time: i64,
-        /// Max time stamp.
+        /// Store time of the newest message, ms.
         pub max_time_stamp: i64,
-        /// Max time stamp str.
+        /// The same as text.
         pub max_time_stamp_str: String,
-        /// Message queue.
+        /// Queue.
         pub message_queue: MessageQueue,
-        /// Min time stamp.
+        /// Store time of the oldest message, ms.
         pub min_time_stamp: i64,
-        /// Min time stamp str.
+        /// The same as text.
         pub min_time_stamp_str: String,
     }
 }

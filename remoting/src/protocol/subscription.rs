@@ -14,7 +14,7 @@ body! {
         pub code_set: BTreeSet<i32>,
         /// Kind of the expression: TAG or SQL92.
         pub expression_type: String = "TAG".into(),
-        /// Expression.
+        /// Filter expression.
         pub sub_string: String,
         /// Version of the subscription, ms.
         pub sub_version: i64,

@@ -76,11 +76,11 @@ header! {
 header! {
     /// Header of the request GET_ALL_TOPIC_CONFIG (21).
     pub struct GetAllTopicConfigRequestHeader<'a> {
-        /// Topic seq.
+        /// First topic of the page; absent asks for all.
         pub topic_seq: Option<i32> = "topicSeq",
         /// Version of the table.
         pub data_version: Option<&'a str> = "dataVersion",
-        /// Max topic num.
+        /// Most topics of a page.
         pub max_topic_num: Option<i32> = "maxTopicNum",
     }
 }
@@ -88,7 +88,7 @@ header! {
 header! {
     /// Header of the response to GET_ALL_TOPIC_CONFIG (21).
     pub struct GetAllTopicConfigResponseHeader {
-        /// Total topic num.
+        /// Topics in all, over every page.
         pub total_topic_num: Option<i32> = "totalTopicNum",
     }
 }
@@ -162,13 +162,13 @@ body! {
     pub struct TopicConfigAndMappingSerializeWrapper {
         /// Version of the table.
         pub data_version: DataVersion,
-        /// Mapping data version.
+        /// Version of the mappings.
         pub mapping_data_version: DataVersion,
         /// Topics by name.
         pub topic_config_table: BTreeMap<String, TopicConfig>,
-        /// Topic queue mapping detail map.
+        /// Static topics: all runs, by topic.
         pub topic_queue_mapping_detail_map: BTreeMap<String, TopicQueueMappingDetail>,
-        /// Topic queue mapping info map.
+        /// Static topics: what this broker holds now, by topic.
         pub topic_queue_mapping_info_map: BTreeMap<String, TopicQueueMappingInfo>,
     }
 }
@@ -178,7 +178,7 @@ body! {
     pub struct TopicConfigAndQueueMapping {
         /// Attributes.
         pub attributes: BTreeMap<String, String>,
-        /// Mapping detail.
+        /// Its mapping, if static.
         pub mapping_detail: Option<TopicQueueMappingDetail>,
         /// Whether the topic is ordered globally, or consumption is in order.
         pub order: bool,
@@ -200,7 +200,7 @@ body! {
 body! {
     /// Body of the request UPDATE_AND_CREATE_TOPIC_LIST (18).
     pub struct CreateTopicListRequestBody {
-        /// Topic config list.
+        /// Topics.
         pub topic_config_list: Vec<TopicConfig>,
     }
 }

@@ -77,7 +77,7 @@ body! {
     pub struct TransactionMetricsSerializeWrapper {
         /// Version of the table.
         pub data_version: DataVersion,
-        /// Transaction count.
+        /// Pending transactions by topic.
         pub transaction_count: BTreeMap<String, Metric>,
     }
 }
