@@ -5,7 +5,8 @@
 mod opened;
 
 use apogee_remoting::message::id::OffsetMessageId;
-use apogee_store::read::{Boundary, GetRequest, GetStatus, ReadLimits, get, offset_by_time, store_time};
+use apogee_store::index::IndexKind;
+use apogee_store::read::{Boundary, GetRequest, GetStatus, ReadLimits, RecordSource, get, offset_by_time, store_time};
 use opened::{Opened, number, text};
 use serde_json::Value;
 
@@ -41,12 +42,27 @@ golden! {
     pop_kv = "pop-kv";
 }
 
+/// Index files made from the log alone are those of the reference, byte for byte, and opening them changes nothing.
+#[test]
+fn index_files_are_equal() {
+    for name in ["plain-5x", "ipv6", "long-topic", "lmq", "pop"] {
+        let store = Opened::open(name);
+        let [theirs, kept, ours] = store.index_files();
+        assert_eq!(theirs.len(), ours.len(), "{name}");
+        for (n, ((theirs, kept), ours)) in theirs.iter().zip(&kept).zip(&ours).enumerate() {
+            assert!(theirs == kept, "{name}: file {n} changed");
+            assert!(theirs == ours, "{name}: file {n} differs");
+        }
+    }
+}
+
 fn check(store: &Opened) {
     queues_reach_as_far(store);
     units_are_equal(store);
     messages_are_equal(store);
     times_lead_to_the_same_offsets(store);
     ids_lead_to_records(store);
+    keys_lead_to_records(store);
 }
 
 fn queues_reach_as_far(store: &Opened) {
@@ -167,6 +183,25 @@ fn ids_lead_to_records(store: &Opened) {
         let id: OffsetMessageId = text(message, "msgId").parse().unwrap();
         assert_eq!(id.offset, number(message, "commitLogOffset"));
         assert_eq!(Value::from(id.store_host.to_string()), host(message));
+    }
+}
+
+fn keys_lead_to_records(store: &Opened) {
+    for expected in store.list("queryMessage") {
+        let (topic, key) = (text(expected, "topic"), text(expected, "key"));
+        let Some(rows) = expected["result"].as_array() else {
+            continue;
+        };
+        let (begin, end) = (number(expected, "begin"), number(expected, "end"));
+        let max = (number(expected, "maxNum") as usize).min(64);
+        let found = store.index.query(topic, key, IndexKind::Key, max, begin, end).unwrap();
+        let there = |offset: &i64| (store.log.min_offset()..store.log.max_offset()).contains(offset);
+        let expected = rows.iter().map(|row| row[2].as_i64().unwrap());
+        // some were written after the reference opened the store
+        let expected: Vec<_> = expected.filter(there).collect();
+        // what expired is in the index a while longer
+        let found: Vec<_> = found.offsets.into_iter().filter(there).collect();
+        assert_eq!(found, expected, "{topic} {key}");
     }
 }
 

@@ -3,16 +3,19 @@
 //! It walks the log in order, so a position says everything about how far it came; what it makes is made
 //! again from any earlier position without harm.
 
+mod arrival;
 mod delay;
 mod flush;
 mod progress;
 mod thread;
+mod units;
 mod walk;
 
+pub use arrival::{Arrival, ArrivalListener};
 pub use delay::DelayLevels;
 pub use flush::{FlushIntervals, QueueFlusher};
 pub use progress::Progress;
 pub use thread::{Dispatcher, Waker};
-pub use walk::{Arrival, ArrivalListener, Dispatch, DispatchError, RecordConsumer};
+pub use walk::{Dispatch, DispatchError, RecordConsumer};
 
 pub use crate::read::record::RecordFields;

@@ -1,17 +1,17 @@
-//! Walking the log and making queue units.
+//! Walking the log.
 
 use std::io;
 use std::sync::Arc;
 
-use apogee_remoting::message::java_hash::tags_code;
-use apogee_remoting::message::properties::{Properties, key};
 use parking_lot::Mutex;
 use thiserror::Error;
-use tracing::{error, warn};
+use tracing::warn;
 
+use super::arrival::ArrivalListener;
 use super::delay::DelayLevels;
 use super::progress::{Progress, Published};
-use crate::queue::{Appended, QueueTable, Unit};
+use super::units::QueueBuilder;
+use crate::queue::QueueTable;
 use crate::read::RecordSource;
 use crate::read::record::{At, RecordFields};
 
@@ -21,31 +21,8 @@ pub trait RecordConsumer: Send {
     /// Takes a record.
     ///
     /// # Errors
-    /// It could not be taken; the dispatcher logs it and goes on.
+    /// It could not be taken now. Dispatching stops before it and tries again later.
     fn consume(&mut self, record: &RecordFields<'_>) -> io::Result<()>;
-}
-
-/// A message that can be read now.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a> {
-    /// Topic of the queue.
-    pub topic: &'a str,
-    /// The queue.
-    pub queue_id: i32,
-    /// Its new maximum offset.
-    pub max_offset: i64,
-    /// As in the queue's unit.
-    pub tags_code: i64,
-    /// Store time of the message, ms.
-    pub store_timestamp: i64,
-    /// Its properties.
-    pub properties: Properties<'a>,
-}
-
-/// Who waits for messages. Called from the dispatcher's thread for each message: it must not block.
-pub trait ArrivalListener: Send + Sync {
-    /// A message arrived.
-    fn arrived(&self, arrival: &Arrival<'_>);
 }
 
 /// Why dispatching stopped.
@@ -68,16 +45,21 @@ pub enum DispatchError {
         /// What is wrong.
         reason: &'static str,
     },
+    /// A consumer cannot go on.
+    #[error("what is made from the record at {position} cannot be stored")]
+    Consumer {
+        /// Physical offset.
+        position: i64,
+        /// Cause.
+        #[source]
+        source: io::Error,
+    },
 }
 
 /// The work of the dispatcher, on whichever thread.
 pub struct Dispatch {
     log: Arc<dyn RecordSource>,
-    queues: Arc<QueueTable>,
-    delays: DelayLevels,
-    /// Whether messages also go to the light queues their properties name (enableMultiDispatch).
-    light_queues: bool,
-    listener: Option<Arc<dyn ArrivalListener>>,
+    queues: Option<QueueBuilder>,
     published: Published,
     consumers: Mutex<Vec<Box<dyn RecordConsumer>>>,
 }
@@ -85,32 +67,35 @@ pub struct Dispatch {
 impl Dispatch {
     /// Dispatches `log` into `queues`, from `position` on.
     pub fn new(log: Arc<dyn RecordSource>, queues: Arc<QueueTable>, position: i64) -> Self {
-        Self {
-            log,
-            queues,
-            delays: DelayLevels::default(),
-            light_queues: false,
-            listener: None,
-            published: Published::new(position),
-            consumers: Mutex::default(),
-        }
+        Self { queues: Some(QueueBuilder::new(queues)), ..Self::without_queues(log, position) }
+    }
+
+    /// Only gives records to consumers: a walk of its own for what is slow to make.
+    pub fn without_queues(log: Arc<dyn RecordSource>, position: i64) -> Self {
+        Self { log, queues: None, published: Published::new(position), consumers: Mutex::default() }
     }
 
     /// With these delay levels.
     pub fn with_delays(mut self, delays: DelayLevels) -> Self {
-        self.delays = delays;
+        if let Some(queues) = &mut self.queues {
+            queues.delays = delays;
+        }
         self
     }
 
-    /// With light queues.
+    /// With messages put also into the light queues their properties name (enableMultiDispatch).
     pub fn with_light_queues(mut self, light_queues: bool) -> Self {
-        self.light_queues = light_queues;
+        if let Some(queues) = &mut self.queues {
+            queues.light_queues = light_queues;
+        }
         self
     }
 
     /// Tells `listener` of every message.
     pub fn with_listener(mut self, listener: Arc<dyn ArrivalListener>) -> Self {
-        self.listener = Some(listener);
+        if let Some(queues) = &mut self.queues {
+            queues.listener = Some(listener);
+        }
         self
     }
 
@@ -217,12 +202,14 @@ impl Dispatch {
                 let reason = "the record there is of another place";
                 return Err(DispatchError::Damaged { position, reason });
             }
-            self.dispatch(&record, progress);
-            for consumer in &mut *consumers {
-                if let Err(error) = consumer.consume(&record) {
-                    error!(position, %error, "record was not taken");
-                }
+            if let Some(queues) = &self.queues {
+                queues.put_record(&record);
             }
+            for consumer in &mut *consumers {
+                consumer.consume(&record).map_err(|source| DispatchError::Consumer { position, source })?;
+            }
+            progress.last_record = position;
+            progress.store_timestamp = record.store_timestamp;
             progress.position += i64::from(record.size);
             rest = &rest[record.size as usize..];
             since_published += record.size;
@@ -233,83 +220,8 @@ impl Dispatch {
         }
         Ok(None)
     }
-
-    fn dispatch(&self, record: &RecordFields<'_>, progress: &mut Progress) {
-        // half messages of old versions and rollback marks are in no queue
-        if matches!(record.sys_flag & TRANSACTION_BITS, TRANSACTION_PREPARED | TRANSACTION_ROLLBACK) {
-            return;
-        }
-        if self.queues.is_of_deleted(record.topic, record.physical_offset) {
-            return;
-        }
-        let unit =
-            Unit { physical_offset: record.physical_offset, size: record.size, tags_code: self.tags_code(record) };
-        self.put(record, record.topic, record.queue_id, record.queue_offset, unit);
-        if self.light_queues {
-            self.put_light_queues(record, unit);
-        }
-        progress.last_record = record.physical_offset;
-        progress.store_timestamp = record.store_timestamp;
-    }
-
-    fn tags_code(&self, record: &RecordFields<'_>) -> i64 {
-        if record.topic == SCHEDULE_TOPIC
-            && let Some(level) = record.properties.get_number(key::DELAY)
-            && level > 0
-        {
-            // a level without a delay waits a second, as in the reference
-            return record.store_timestamp + self.delays.delay(level).unwrap_or(1000);
-        }
-        tags_code(record.properties.get(key::TAGS))
-    }
-
-    fn put(&self, record: &RecordFields<'_>, topic: &str, queue_id: i32, offset: i64, unit: Unit) {
-        let appended = self
-            .queues
-            .get_or_create(topic, queue_id)
-            .and_then(|queue| queue.append(offset, unit).map(|appended| (queue, appended)));
-        match appended {
-            Ok((queue, Appended::Added)) => {
-                if let Some(listener) = &self.listener {
-                    listener.arrived(&Arrival {
-                        topic,
-                        queue_id,
-                        max_offset: queue.max_offset(),
-                        tags_code: unit.tags_code,
-                        store_timestamp: record.store_timestamp,
-                        properties: record.properties,
-                    });
-                }
-            }
-            Ok(_) => {}
-            Err(error) => {
-                error!(topic, queue_id, offset, %error, "consume queue unit is not on disk");
-            }
-        }
-    }
-
-    /// Puts the unit into the light queues that the record names.
-    fn put_light_queues(&self, record: &RecordFields<'_>, unit: Unit) {
-        let (Some(names), Some(offsets)) = (
-            record.properties.get_str(key::INNER_MULTI_DISPATCH),
-            record.properties.get_str(key::INNER_MULTI_QUEUE_OFFSET),
-        ) else {
-            return;
-        };
-        for (name, offset) in names.split(',').zip(offsets.split(',')) {
-            let queue_id = if name.starts_with(LIGHT_QUEUE) { 0 } else { record.queue_id };
-            if let Ok(offset) = offset.parse() {
-                self.put(record, name, queue_id, offset, unit);
-            }
-        }
-    }
 }
 
-const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
-const LIGHT_QUEUE: &str = "%LMQ%";
-const TRANSACTION_BITS: i32 = 0xC;
-const TRANSACTION_PREPARED: i32 = 0x4;
-const TRANSACTION_ROLLBACK: i32 = 0xC;
 /// Bytes of the log read at once where it is not mapped.
 const WINDOW: usize = 1 << 20;
 /// Bytes of the log after which the position is published.

@@ -3,7 +3,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use super::*;
-use crate::dispatch::{Dispatcher, FlushIntervals, QueueFlusher, Waker};
+use crate::dispatch::units::{SCHEDULE_TOPIC, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK};
+use crate::dispatch::{Arrival, Dispatcher, FlushIntervals, QueueFlusher, Waker};
+use crate::queue::Unit;
 use crate::read::memory_log::{MemoryLog, TestRecord};
 
 struct Fixture {
@@ -148,7 +150,7 @@ struct Counting(Arc<Mutex<i64>>);
 impl RecordConsumer for Counting {
     fn consume(&mut self, _: &RecordFields<'_>) -> io::Result<()> {
         *self.0.lock() += 1;
-        Err(io::Error::other("logged and passed over"))
+        Ok(())
     }
 }
 
@@ -190,4 +192,29 @@ fn the_thread_follows_appends_and_stops_behind_the_last() {
     assert_eq!(*arrivals.0.lock(), (1..=2000).collect::<Vec<_>>());
     assert_eq!(*counted.lock(), 2000);
     assert_eq!(units(&queues, "t", 0).len(), 2000);
+}
+
+struct Reluctant(i64);
+
+impl RecordConsumer for Reluctant {
+    fn consume(&mut self, record: &RecordFields<'_>) -> io::Result<()> {
+        if record.queue_offset == 1 && self.0 > 0 {
+            self.0 -= 1;
+            return Err(io::Error::other("not now"));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_consumer_that_fails_gets_the_record_again() {
+    let fixture = Fixture::new();
+    for queue_offset in 0..3 {
+        fixture.log.append(&TestRecord { queue_offset, ..TestRecord::default() });
+    }
+    let queues = fixture.queues();
+    let dispatch = fixture.dispatch(&queues, 0).with_consumer(Box::new(Reluctant(1)));
+    assert!(matches!(dispatch.catch_up(), Err(DispatchError::Consumer { .. })));
+    dispatch.catch_up().unwrap();
+    assert_eq!(units(&queues, "t", 0).len(), 3);
 }

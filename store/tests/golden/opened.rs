@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apogee_store::dispatch::{Dispatch, DispatchError, RecordConsumer};
+use apogee_store::index::{IndexBuilder, IndexTable};
 use apogee_store::queue::{Loaded, Queue, QueueTable, RecordAt, Unit};
 use apogee_store::read::{RecordFields, RecordSource};
 use bytes::Bytes;
@@ -15,13 +16,18 @@ use tempfile::TempDir;
 
 const LOG_FILE: usize = 262_144;
 const QUEUE_FILE: u64 = 1200;
+const INDEX_SLOTS: usize = 100;
+const INDEX_ITEMS: usize = 400;
 
 /// The store, recovered and dispatched, with what it must read as.
 pub struct Opened {
-    _directory: TempDir,
+    directory: TempDir,
+    /// Index files as they were before the store was opened.
+    index_before: Vec<Vec<u8>>,
     expected: Value,
     pub log: Arc<FileLog>,
     pub queues: Arc<QueueTable>,
+    pub index: IndexBuilder,
 }
 
 impl Opened {
@@ -61,7 +67,11 @@ impl Opened {
             let units = |queue: &Queue| -> Vec<_> { queue.iter_from(queue.min_offset()).map(Result::unwrap).collect() };
             assert_eq!(units(&kept), units(&queue), "{} {}", queue.topic(), queue.queue_id());
         }
-        Self { _directory: directory, expected, log, queues }
+        let clean = !root.join("abort").exists();
+        let index_before = contents(&root.join("index"));
+        let index = IndexTable::open(root.join("index"), INDEX_SLOTS, INDEX_ITEMS, &*log, clean).unwrap();
+        let index = IndexBuilder::start(Arc::new(index), Arc::clone(&log) as _, |_| {}).unwrap();
+        Self { directory, index_before, expected, log, queues, index }
     }
 
     pub fn list(&self, name: &str) -> &[Value] {
@@ -70,6 +80,17 @@ impl Opened {
 
     pub fn is_5x(&self) -> bool {
         self.expected["about"]["servedBy"].as_str().unwrap().starts_with('5')
+    }
+
+    /// Index files of the reference, the same after the store was closed, and those made from the log.
+    pub fn index_files(self) -> [Vec<Vec<u8>>; 3] {
+        self.index.stop();
+        let again = self.directory.path().join("index-again");
+        let index = IndexTable::open(again.clone(), INDEX_SLOTS, INDEX_ITEMS, &*self.log, true).unwrap();
+        let log = Arc::clone(&self.log) as _;
+        IndexBuilder::start(Arc::new(index), log, |_| {}).unwrap().stop();
+        let kept = contents(&self.directory.path().join("store/index"));
+        [self.index_before, kept, contents(&again)]
     }
 
     /// Messages of a queue that the reference wrote after it opened the store.
@@ -85,6 +106,16 @@ impl Opened {
                 && number(m, "queueOffset") == offset
         })
     }
+}
+
+/// What the files of a directory hold, by name.
+fn contents(directory: &Path) -> Vec<Vec<u8>> {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.into_iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
 fn dispatch(log: &Arc<FileLog>, queues: &Arc<QueueTable>, from: i64, light_queues: bool) {

@@ -1,0 +1,102 @@
+//! Making queue units.
+
+use std::sync::Arc;
+
+use apogee_remoting::message::java_hash::tags_code;
+use apogee_remoting::message::properties::key;
+use tracing::error;
+
+use super::arrival::{Arrival, ArrivalListener};
+use super::delay::DelayLevels;
+use crate::queue::{Appended, QueueTable, Unit};
+use crate::read::record::RecordFields;
+
+/// Puts units of records into queues.
+pub(super) struct QueueBuilder {
+    queues: Arc<QueueTable>,
+    pub(super) delays: DelayLevels,
+    /// Whether messages also go to the light queues their properties name (enableMultiDispatch).
+    pub(super) light_queues: bool,
+    pub(super) listener: Option<Arc<dyn ArrivalListener>>,
+}
+
+impl QueueBuilder {
+    pub(super) fn new(queues: Arc<QueueTable>) -> Self {
+        Self { queues, delays: DelayLevels::default(), light_queues: false, listener: None }
+    }
+
+    /// Puts the unit of a record where it belongs.
+    pub(super) fn put_record(&self, record: &RecordFields<'_>) {
+        // half messages of old versions and rollback marks are in no queue
+        if matches!(record.sys_flag & TRANSACTION_BITS, TRANSACTION_PREPARED | TRANSACTION_ROLLBACK) {
+            return;
+        }
+        if self.queues.is_of_deleted(record.topic, record.physical_offset) {
+            return;
+        }
+        let unit =
+            Unit { physical_offset: record.physical_offset, size: record.size, tags_code: self.tags_code(record) };
+        self.put(record, record.topic, record.queue_id, record.queue_offset, unit);
+        if self.light_queues {
+            self.put_light_queues(record, unit);
+        }
+    }
+
+    fn tags_code(&self, record: &RecordFields<'_>) -> i64 {
+        if record.topic == SCHEDULE_TOPIC
+            && let Some(level) = record.properties.get_number(key::DELAY)
+            && level > 0
+        {
+            // a level without a delay waits a second, as in the reference
+            return record.store_timestamp + self.delays.delay(level).unwrap_or(1000);
+        }
+        tags_code(record.properties.get(key::TAGS))
+    }
+
+    fn put(&self, record: &RecordFields<'_>, topic: &str, queue_id: i32, offset: i64, unit: Unit) {
+        let appended = self
+            .queues
+            .get_or_create(topic, queue_id)
+            .and_then(|queue| queue.append(offset, unit).map(|appended| (queue, appended)));
+        match appended {
+            Ok((queue, Appended::Added)) => {
+                if let Some(listener) = &self.listener {
+                    listener.arrived(&Arrival {
+                        topic,
+                        queue_id,
+                        max_offset: queue.max_offset(),
+                        tags_code: unit.tags_code,
+                        store_timestamp: record.store_timestamp,
+                        properties: record.properties,
+                    });
+                }
+            }
+            Ok(_) => {}
+            Err(error) => {
+                error!(topic, queue_id, offset, %error, "consume queue unit is not on disk");
+            }
+        }
+    }
+
+    /// Puts the unit into the light queues that the record names.
+    fn put_light_queues(&self, record: &RecordFields<'_>, unit: Unit) {
+        let (Some(names), Some(offsets)) = (
+            record.properties.get_str(key::INNER_MULTI_DISPATCH),
+            record.properties.get_str(key::INNER_MULTI_QUEUE_OFFSET),
+        ) else {
+            return;
+        };
+        for (name, offset) in names.split(',').zip(offsets.split(',')) {
+            let queue_id = if name.starts_with(LIGHT_QUEUE) { 0 } else { record.queue_id };
+            if let Ok(offset) = offset.parse() {
+                self.put(record, name, queue_id, offset, unit);
+            }
+        }
+    }
+}
+
+pub(super) const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
+const LIGHT_QUEUE: &str = "%LMQ%";
+const TRANSACTION_BITS: i32 = 0xC;
+pub(super) const TRANSACTION_PREPARED: i32 = 0x4;
+pub(super) const TRANSACTION_ROLLBACK: i32 = 0xC;

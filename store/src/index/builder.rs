@@ -1,0 +1,150 @@
+//! The thread that builds the index.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use tracing::error;
+
+use super::table::{IndexKind, IndexTable, QueryOffsets};
+use super::writer::IndexWriter;
+use crate::dispatch::Dispatch;
+use crate::read::RecordSource;
+
+/// Builds the index from the log, by a walk of its own: nobody who sends or consumes waits for it.
+///
+/// It looks at the log some times a second and when somebody queries. Dropping it finishes what is in the log.
+pub struct IndexBuilder {
+    index: Arc<IndexTable>,
+    walk: Arc<Dispatch>,
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Stop {
+    stopped: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl IndexBuilder {
+    /// Starts the thread. `finished` is told the end time (ms) of each file that is full and synced: the
+    /// checkpoint's to keep.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the system has no thread to give.
+    pub fn start(
+        index: Arc<IndexTable>,
+        log: Arc<dyn RecordSource>,
+        finished: impl FnMut(i64) + Send + 'static,
+    ) -> io::Result<Self> {
+        let resume = index.resume(log.min_offset())?;
+        let writer = IndexWriter::new(Arc::clone(&index), resume, finished);
+        let walk = Dispatch::without_queues(log, resume.position).with_consumer(Box::new(writer));
+        let walk = Arc::new(walk);
+        let stop = Arc::new(Stop::default());
+        let thread = {
+            let (index, walk, stop) = (Arc::clone(&index), Arc::clone(&walk), Arc::clone(&stop));
+            thread::Builder::new().name("index".to_owned()).spawn(move || run(&index, &walk, &stop))?
+        };
+        Ok(Self { index, walk, stop, thread: Some(thread) })
+    }
+
+    /// [`IndexTable::query`] over everything that is in the log, unless the index is far behind.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn query(
+        &self,
+        topic: &str,
+        key: &str,
+        kind: IndexKind,
+        max: usize,
+        begin: i64,
+        end: i64,
+    ) -> io::Result<QueryOffsets> {
+        if self.walk.behind_bytes() < CATCH_UP_FOR_QUERY {
+            // an error is the thread's to report
+            let _ = self.walk.catch_up();
+        }
+        self.index.query(topic, key, kind, max, begin, end)
+    }
+
+    /// The files.
+    pub fn table(&self) -> &Arc<IndexTable> {
+        &self.index
+    }
+
+    /// Bytes of the log that are not indexed.
+    pub fn behind_bytes(&self) -> i64 {
+        self.walk.behind_bytes()
+    }
+
+    /// Indexes what is in the log, writes it and ends the thread.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            *self.stop.stopped.lock() = true;
+            self.stop.changed.notify_all();
+            // its panic was reported by the panic hook
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for IndexBuilder {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn run(index: &IndexTable, walk: &Dispatch, stop: &Stop) {
+    let mut flushed = Instant::now();
+    let mut flushed_at = walk.position();
+    let mut failed = false;
+    loop {
+        let stopped = stop.wait();
+        let mut result = walk.catch_up().map_err(io::Error::other);
+        if stopped {
+            result = result.and(index.finish());
+        } else if flushed.elapsed() >= FLUSH && flushed_at != walk.position() {
+            flushed = Instant::now();
+            let position = walk.position();
+            let wrote = index.flush();
+            if wrote.is_ok() {
+                flushed_at = position;
+            }
+            result = result.and(wrote);
+        }
+        if let Err(error) = &result
+            && !failed
+        {
+            error!(%error, "the index is not built; it is tried again");
+        }
+        failed = result.is_err();
+        if stopped {
+            return;
+        }
+    }
+}
+
+impl Stop {
+    /// Waits for the next look at the log or the stop; says which.
+    fn wait(&self) -> bool {
+        let mut stopped = self.stopped.lock();
+        if !*stopped {
+            self.changed.wait_for(&mut stopped, LOOK);
+        }
+        *stopped
+    }
+}
+
+const LOOK: Duration = Duration::from_millis(200);
+const FLUSH: Duration = Duration::from_secs(10);
+/// A query indexes this much of the log itself, so that it sees what was just sent.
+const CATCH_UP_FOR_QUERY: i64 = 16 << 20;

@@ -1,0 +1,245 @@
+//! All index files of a store.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use apogee_remoting::message::java_hash::JavaHash;
+use jiff::{Timestamp, tz::TimeZone};
+use parking_lot::RwLock;
+use tracing::{info, warn};
+
+use super::file::{IndexFile, Shape};
+use super::header::{Header, stored_hash};
+use crate::read::{RecordSource, store_time_at};
+
+/// What a key is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexKind {
+    /// One of KEYS, or the unique key: they share a name space on disk.
+    #[default]
+    Key,
+    /// A tag (index type T, since 5.x).
+    Tag,
+}
+
+/// What a query found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueryOffsets {
+    /// Physical offsets of records whose key has this hash, ascending. Others with the same hash may be among them.
+    pub offsets: Vec<i64>,
+    /// Store time of the newest record indexed, ms.
+    pub last_update_time: i64,
+    /// Physical offset of it.
+    pub last_update_offset: i64,
+}
+
+/// The index files, oldest first.
+#[derive(Debug)]
+pub struct IndexTable {
+    directory: PathBuf,
+    shape: Shape,
+    files: RwLock<Vec<IndexFile>>,
+}
+
+/// Where building the index goes on: at the record at `position`, whose first `keys` keys are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Resume {
+    pub(super) position: i64,
+    pub(super) keys: usize,
+}
+
+impl IndexTable {
+    /// Opens the files in a directory, with this many slots (maxHashSlotNum) and items (maxIndexNum) each.
+    ///
+    /// After an unclean stop, or where a file reaches behind the log's end, what is left of it is made anew from its
+    /// items. A damaged file and all after it are removed: the log has what was in them.
+    ///
+    /// # Errors
+    /// The directory or a file cannot be read or written.
+    pub fn open(
+        directory: PathBuf,
+        slots: usize,
+        items: usize,
+        log: &dyn RecordSource,
+        clean: bool,
+    ) -> io::Result<Self> {
+        let shape = Shape { slots: slots.max(1), items: items.max(2) };
+        let mut files: Vec<IndexFile> = Vec::new();
+        let mut paths = names(&directory)?;
+        paths.sort_unstable();
+        let mut paths = paths.into_iter();
+        while let Some(path) = paths.next() {
+            let Some(mut file) = IndexFile::open(path.clone(), shape)? else {
+                warn!(file = %path.display(), "index file is damaged or of another size and is made again");
+                fs::remove_file(path)?;
+                break;
+            };
+            let last = paths.as_slice().is_empty();
+            let behind = file.header.end_offset >= log.max_offset() && file.header.next > 1;
+            if behind || (last && !clean) {
+                file.rebuild(log.max_offset(), |offset| store_time_at(log, offset))?;
+            }
+            files.push(file);
+            if behind {
+                break;
+            }
+        }
+        for path in paths {
+            warn!(file = %path.display(), "index file is removed and made again");
+            fs::remove_file(path)?;
+        }
+        info!(files = files.len(), "index opened");
+        Ok(Self { directory, shape, files: RwLock::new(files) })
+    }
+
+    /// Physical offsets of the records of a topic with a key, stored within [begin, end] (ms; file times have whole
+    /// seconds). The newest `max` at most.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn query(
+        &self,
+        topic: &str,
+        key: &str,
+        kind: IndexKind,
+        max: usize,
+        begin: i64,
+        end: i64,
+    ) -> io::Result<QueryOffsets> {
+        let hash = hash(topic, key.as_bytes(), kind);
+        let files = self.files.read();
+        let mut result = QueryOffsets::default();
+        if let Some(last) = files.last() {
+            result.last_update_time = last.header.end_time;
+            result.last_update_offset = last.header.end_offset;
+        }
+        for file in files.iter().rev() {
+            if file.header.overlaps(begin, end) {
+                file.search(hash, begin, end, max, &mut result.offsets)?;
+            }
+            if file.header.begin_time < begin || result.offsets.len() >= max {
+                break;
+            }
+        }
+        drop(files);
+        result.offsets.sort_unstable();
+        Ok(result)
+    }
+
+    /// Removes files all of whose records lie before the log's minimum; the last file stays.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn delete_expired(&self, log_min: i64) -> io::Result<usize> {
+        let mut files = self.files.write();
+        let last = files.len().saturating_sub(1);
+        let expired = files[..last].iter().take_while(|file| file.header.end_offset < log_min).count();
+        for file in files.drain(..expired) {
+            fs::remove_file(file.path())?;
+        }
+        Ok(expired)
+    }
+
+    /// Adds a key; returns the end time of a file that was finished because it was full (checkpoint, bytes 16..24).
+    pub(super) fn put(&self, hash: i32, physical_offset: i64, store_time: i64) -> io::Result<Option<i64>> {
+        let mut files = self.files.write();
+        let mut finished = None;
+        if files.last().is_none_or(IndexFile::is_full) {
+            let header = match files.last_mut() {
+                Some(full) => {
+                    full.finish()?;
+                    finished = Some(full.header.end_time);
+                    Header::after(full.header.end_offset, full.header.end_time)
+                }
+                None => Header::after(0, 0),
+            };
+            let file = self.create(header)?;
+            files.push(file);
+        }
+        if let Some(file) = files.last_mut() {
+            file.put(hash, physical_offset, store_time)?;
+        }
+        Ok(finished)
+    }
+
+    /// Writes what is in memory.
+    pub(super) fn flush(&self) -> io::Result<()> {
+        self.files.write().last_mut().map_or(Ok(()), IndexFile::flush)
+    }
+
+    /// Writes and syncs what is in memory.
+    pub(super) fn finish(&self) -> io::Result<()> {
+        self.files.write().last_mut().map_or(Ok(()), IndexFile::finish)
+    }
+
+    /// Where building goes on.
+    pub(super) fn resume(&self, log_min: i64) -> io::Result<Resume> {
+        let files = self.files.read();
+        let mut resume = Resume { position: log_min, keys: 0 };
+        let Some(last) = files.last() else {
+            return Ok(resume);
+        };
+        let position = last.header.end_offset;
+        if position < log_min {
+            return Ok(resume);
+        }
+        resume.position = position;
+        for file in files.iter().rev() {
+            if file.header.end_offset != position {
+                break;
+            }
+            let (keys, whole_file) = file.items_of_last()?;
+            resume.keys += keys;
+            if !whole_file {
+                break;
+            }
+        }
+        Ok(resume)
+    }
+
+    fn create(&self, header: Header) -> io::Result<IndexFile> {
+        fs::create_dir_all(&self.directory)?;
+        let mut time = Timestamp::now();
+        loop {
+            let name = time.to_zoned(TimeZone::system()).strftime("%Y%m%d%H%M%S%3f").to_string();
+            match IndexFile::create(self.directory.join(name), self.shape, header) {
+                // two files within a millisecond
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    time = time.checked_add(jiff::SignedDuration::from_millis(1)).map_err(io::Error::other)?;
+                }
+                made => return made,
+            }
+        }
+    }
+}
+
+/// The stored hash of `topic#key`, or `topic#T#key` for a tag.
+pub(super) fn hash(topic: &str, key: &[u8], kind: IndexKind) -> i32 {
+    let separator: &[u8] = match kind {
+        IndexKind::Key => b"#",
+        IndexKind::Tag => b"#T#",
+    };
+    stored_hash(JavaHash::default().with(topic.as_bytes()).with(separator).with(key).finish())
+}
+
+/// Files named by a time: 17 digits.
+fn names(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name.len() == 17 && name.as_encoded_bytes().iter().all(u8::is_ascii_digit) {
+            paths.push(entry.path());
+        }
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

@@ -1,0 +1,138 @@
+use std::sync::Arc;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::index::IndexBuilder;
+use crate::read::memory_log::{MemoryLog, TestRecord};
+
+const FOREVER: (i64, i64) = (0, i64::MAX);
+
+struct Fixture {
+    directory: TempDir,
+    log: Arc<MemoryLog>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        Self { directory: TempDir::new().unwrap(), log: Arc::new(MemoryLog::new(1 << 16)) }
+    }
+
+    /// Appends a record with four keys: unique, two keys, tag.
+    fn append(&self, n: i64) -> i64 {
+        let properties = format!("UNIQ_KEY\x01u{n}\x02KEYS\x01k{} all\x02TAGS\x01tag\x02", n % 10);
+        let (place, _) = self.log.append(&TestRecord {
+            queue_offset: n,
+            store_timestamp: 1_000_000 + n * 1000,
+            properties: properties.as_bytes(),
+            ..TestRecord::default()
+        });
+        place
+    }
+
+    fn build(&self, clean: bool) -> IndexBuilder {
+        let index = IndexTable::open(self.directory.path().to_owned(), 7, 50, &*self.log, clean).unwrap();
+        IndexBuilder::start(Arc::new(index), Arc::clone(&self.log) as _, |_| {}).unwrap()
+    }
+
+    fn files(&self) -> usize {
+        fs::read_dir(self.directory.path()).unwrap().count()
+    }
+}
+
+fn query(index: &IndexBuilder, key: &str, kind: IndexKind) -> Vec<i64> {
+    index.query("t", key, kind, 64, FOREVER.0, FOREVER.1).unwrap().offsets
+}
+
+fn all_there(index: &IndexBuilder, places: &[i64]) {
+    for (n, place) in places.iter().enumerate() {
+        assert_eq!(query(index, &format!("u{n}"), IndexKind::Key), [*place], "{n}");
+        let same: Vec<_> = places.iter().copied().skip(n % 10).step_by(10).collect();
+        assert_eq!(query(index, &format!("k{}", n % 10), IndexKind::Key), same, "{n}");
+    }
+    assert_eq!(query(index, "all", IndexKind::Key), places);
+    assert_eq!(query(index, "tag", IndexKind::Tag), places);
+    assert!(query(index, "tag", IndexKind::Key).is_empty());
+}
+
+#[test]
+fn keys_are_found_over_files() {
+    let fixture = Fixture::new();
+    let mut places: Vec<_> = (0..40).map(|n| fixture.append(n)).collect();
+    let index = fixture.build(true);
+    all_there(&index, &places);
+    index.stop();
+    // 49 items a file
+    assert_eq!(fixture.files(), 4);
+    let index = fixture.build(true);
+    all_there(&index, &places);
+    places.push(fixture.append(40));
+    all_there(&index, &places);
+}
+
+#[test]
+fn times_and_numbers_limit() {
+    let fixture = Fixture::new();
+    let places: Vec<_> = (0..40).map(|n| fixture.append(n)).collect();
+    let index = fixture.build(true);
+    let within = |begin, end, max| index.query("t", "all", IndexKind::Key, max, begin, end).unwrap().offsets;
+    assert_eq!(within(1_010_000, 1_020_000, 64), places[10..=20]);
+    assert_eq!(within(FOREVER.0, FOREVER.1, 3), places[37..]);
+    assert!(within(0, 999_000, 64).is_empty());
+    let found = index.query("t", "none", IndexKind::Key, 64, 0, 1).unwrap();
+    assert_eq!((found.last_update_time, found.last_update_offset), (1_039_000, places[39]));
+}
+
+#[test]
+fn a_kill_loses_and_doubles_nothing() {
+    for flushed in [0, 1, 12, 13, 25, 39] {
+        let fixture = Fixture::new();
+        let mut places: Vec<_> = (0..flushed).map(|n| fixture.append(n)).collect();
+        let index = fixture.build(true);
+        query(&index, "all", IndexKind::Key);
+        index.table().flush().unwrap();
+        let kept = TempDir::new().unwrap();
+        for entry in fs::read_dir(fixture.directory.path()).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), kept.path().join(entry.file_name())).unwrap();
+        }
+        places.extend((flushed..40).map(|n| fixture.append(n)));
+        drop(index);
+        let killed = Fixture { directory: kept, log: Arc::clone(&fixture.log) };
+        all_there(&killed.build(false), &places);
+    }
+}
+
+#[test]
+fn damage_is_made_again() {
+    for (at, byte) in [(3, 0xFF), (38, 0xFF), (44, 0x7F), (90, 0xEE), (500, 0x00)] {
+        let fixture = Fixture::new();
+        let places: Vec<_> = (0..30).map(|n| fixture.append(n)).collect();
+        fixture.build(true).stop();
+        let last = names(fixture.directory.path()).unwrap().into_iter().max().unwrap();
+        let mut bytes = fs::read(&last).unwrap();
+        let end = (at + 30).min(bytes.len());
+        bytes[at..end].fill(byte);
+        fs::write(&last, bytes).unwrap();
+        let index = fixture.build(false);
+        // never an endless chain or a panic; what was not cut is found
+        let found = query(&index, "all", IndexKind::Key);
+        assert!(found.iter().all(|place| places.contains(place)), "{at}");
+    }
+    let fixture = Fixture::new();
+    let places: Vec<_> = (0..30).map(|n| fixture.append(n)).collect();
+    fixture.build(true).stop();
+    fs::write(names(fixture.directory.path()).unwrap().into_iter().min().unwrap(), "short").unwrap();
+    all_there(&fixture.build(true), &places);
+}
+
+#[test]
+fn what_is_behind_the_log_goes() {
+    let fixture = Fixture::new();
+    let places: Vec<_> = (0..30).map(|n| fixture.append(n)).collect();
+    fixture.build(true).stop();
+    fixture.log.set_end(places[11]);
+    all_there(&fixture.build(false), &places[..11]);
+    fixture.log.set_min(places[10]);
+    assert_eq!(fixture.build(true).table().delete_expired(places[10]).unwrap(), 0);
+}

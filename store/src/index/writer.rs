@@ -1,0 +1,69 @@
+//! Putting the keys of records into the index.
+
+use std::io;
+use std::sync::Arc;
+
+use apogee_remoting::message::properties::key;
+
+use super::table::{IndexKind, IndexTable, Resume, hash};
+use crate::dispatch::{RecordConsumer, RecordFields};
+
+/// Takes records in log order.
+pub(super) struct IndexWriter<F> {
+    index: Arc<IndexTable>,
+    /// The record of which some keys are there already.
+    resume: Resume,
+    /// Told the end time of each file that is full and synced, ms.
+    finished: F,
+}
+
+impl<F: FnMut(i64)> IndexWriter<F> {
+    pub(super) fn new(index: Arc<IndexTable>, resume: Resume, finished: F) -> Self {
+        Self { index, resume, finished }
+    }
+}
+
+impl<F: FnMut(i64) + Send> RecordConsumer for IndexWriter<F> {
+    fn consume(&mut self, record: &RecordFields<'_>) -> io::Result<()> {
+        let position = record.physical_offset;
+        if position < self.resume.position || record.sys_flag & TRANSACTION_BITS == TRANSACTION_ROLLBACK {
+            return Ok(());
+        }
+        if position > self.resume.position {
+            self.resume = Resume { position, keys: 0 };
+        }
+        let there = self.resume.keys;
+        for key in keys(record).skip(there) {
+            if let Some(end_time) = self.index.put(key, position, record.store_timestamp)? {
+                (self.finished)(end_time);
+            }
+            // so far is done, should the next one fail
+            self.resume.keys += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Hashes of a record's keys in the order they are put: unique key, keys, tag.
+fn keys<'a>(record: &RecordFields<'a>) -> impl Iterator<Item = i32> + use<'a> {
+    let (mut unique, mut keys, mut tags) = (None, None, None);
+    for (name, value) in record.properties {
+        if name == key::UNIQ_KEY.as_bytes() {
+            unique = Some(value);
+        } else if name == key::KEYS.as_bytes() {
+            keys = Some(value);
+        } else if name == key::TAGS.as_bytes() {
+            tags = Some(value);
+        }
+    }
+    let topic = record.topic;
+    let words = keys.unwrap_or_default().split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    unique
+        .into_iter()
+        .chain(words)
+        .map(move |key| hash(topic, key, IndexKind::Key))
+        .chain(tags.map(|tag| hash(topic, tag, IndexKind::Tag)))
+}
+
+const TRANSACTION_BITS: i32 = 0xC;
+const TRANSACTION_ROLLBACK: i32 = 0xC;
