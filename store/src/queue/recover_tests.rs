@@ -109,7 +109,7 @@ fn a_hole_or_a_short_file_is_made_again() {
 fn the_wrong_file_size_is_an_error() {
     let directory = TempDir::new().unwrap();
     written(directory.path(), 25);
-    for size in [100, 180, 380] {
+    for size in [100, 180, 381] {
         let table = QueueTable::new(directory.path().to_owned(), size, 4);
         let error = table.recover(log(25, true)).unwrap_err();
         assert!(error.to_string().contains("mappedFileSizeConsumeQueue"), "{error}");

@@ -20,9 +20,9 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// `file_size` in bytes is rounded down to whole units, as the reference does.
+    /// `file_size` in bytes is rounded up to whole units, as the reference does.
     pub(super) fn new(file_size: u64, descriptors: usize) -> Self {
-        let units = (file_size / UNIT_SIZE as u64).max(1);
+        let units = file_size.div_ceil(UNIT_SIZE as u64).max(1);
         Self {
             units_per_file: units as i64,
             descriptors: Descriptors::new(descriptors),

@@ -1,6 +1,6 @@
 //! The fields of a stored record that reading and dispatching look at (layout: constants.md, section 5).
 
-use apogee_remoting::message::properties::Properties;
+use apogee_remoting::message::properties::{Properties, key};
 
 /// What stands at a place of the log.
 #[derive(Debug)]
@@ -67,6 +67,20 @@ impl<'a> RecordFields<'a> {
             At::Record(fields) => Some(fields),
             _ => None,
         }
+    }
+
+    /// Whether a unit at this offset of this queue may point at the record: it is the record's own queue, or one of the
+    /// light queues it was also put into.
+    pub fn is_of(&self, topic: &str, queue_id: i32, queue_offset: i64) -> bool {
+        if self.topic == topic {
+            return self.queue_id == queue_id && self.queue_offset == queue_offset;
+        }
+        let names = self.properties.get_str(key::INNER_MULTI_DISPATCH).unwrap_or_default();
+        let offsets = self.properties.get_str(key::INNER_MULTI_QUEUE_OFFSET).unwrap_or_default();
+        names
+            .split(',')
+            .zip(offsets.split(','))
+            .any(|(name, offset)| name == topic && offset.parse() == Ok(queue_offset))
     }
 
     fn read(bytes: &'a [u8], size: i32, long_topic: bool) -> Option<Self> {
@@ -155,3 +169,71 @@ const BLANK_SIZE: usize = 8;
 const LEAST_SIZE: usize = 91;
 const BORN_HOST_V6: i32 = 0x10;
 const STORE_HOST_V6: i32 = 0x20;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::read::RecordSource;
+    use crate::read::memory_log::{MemoryLog, TestRecord};
+
+    fn record(sys_flag: i32) -> Vec<u8> {
+        let log = MemoryLog::new(4096);
+        let (place, size) = log.append(&TestRecord {
+            queue_id: 2,
+            queue_offset: 7,
+            sys_flag,
+            store_timestamp: 99,
+            properties: b"INNER_MULTI_DISPATCH\x01%LMQ%a,%LMQ%b\x02INNER_MULTI_QUEUE_OFFSET\x011,4\x02",
+            ..TestRecord::default()
+        });
+        log.slice(place, size as usize).unwrap().unwrap().to_vec()
+    }
+
+    #[test]
+    fn hosts_of_any_form_are_passed() {
+        for sys_flag in [0, 0x10, 0x20, 0x30] {
+            let record = record(sys_flag);
+            let fields = RecordFields::of(&record).unwrap();
+            assert_eq!((fields.topic, fields.queue_id, fields.store_timestamp), ("t", 2, 99));
+            assert_eq!(store_time(&record[..HEAD_TO_STORE_TIME]), Some(99));
+            assert_eq!(store_time(&record[..60]), None);
+        }
+    }
+
+    #[test]
+    fn a_record_is_of_its_queue_and_its_light_queues() {
+        let record = record(0);
+        let fields = RecordFields::of(&record).unwrap();
+        assert!(fields.is_of("t", 2, 7) && fields.is_of("%LMQ%a", 0, 1) && fields.is_of("%LMQ%b", 0, 4));
+        assert!(
+            !fields.is_of("t", 2, 8)
+                && !fields.is_of("t", 1, 7)
+                && !fields.is_of("%LMQ%a", 0, 4)
+                && !fields.is_of("u", 0, 1)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_change_is_looked_at(at in 0usize..200, byte: u8, cut in 0usize..200) {
+            let mut record = record(0x30);
+            let length = record.len();
+            record[at % length] = byte;
+            let _ = At::look(&record);
+            let _ = RecordFields::of(&record[..cut.min(length)]);
+            let _ = store_time(&record[..cut.min(length)]);
+        }
+
+        #[test]
+        fn any_bytes_are_looked_at(mut bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = At::look(&bytes);
+            if bytes.len() >= 8 {
+                bytes[..4].copy_from_slice(&200i32.to_be_bytes());
+                bytes[4..8].copy_from_slice(&MAGIC_V2.to_be_bytes());
+            }
+            let _ = At::look(&bytes);
+        }
+    }
+}

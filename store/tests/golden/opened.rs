@@ -247,12 +247,6 @@ impl RecordAt for FileLog {
         let Ok(Some(record)) = self.slice(unit.physical_offset, unit.size as usize) else {
             return false;
         };
-        RecordFields::of(&record).is_some_and(|record| {
-            // a light queue's unit is of another topic's record
-            queue.topic().starts_with("%LMQ%")
-                || *record.topic == **queue.topic()
-                    && record.queue_id == queue.queue_id()
-                    && record.queue_offset == offset
-        })
+        RecordFields::of(&record).is_some_and(|record| record.is_of(queue.topic(), queue.queue_id(), offset))
     }
 }
