@@ -5,3 +5,5 @@ pub mod batch;
 pub mod id;
 pub mod java_hash;
 pub mod properties;
+pub mod record;
+pub mod sys_flag;
