@@ -1,5 +1,6 @@
 package apogee.compat.published;
 
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletionService;
 import java.util.concurrent.ExecutorCompletionService;
@@ -43,7 +44,9 @@ final class Suite {
         ExecutorService threads = Executors.newFixedThreadPool(sideBySide);
         try {
             CompletionService<List<Result>> done = new ExecutorCompletionService<>(threads);
-            classes.forEach(c -> done.submit(() -> execution(c).run()));
+            // Those that may be tried again first: a failed attempt waits for two minutes, better beside the others than after them.
+            classes.stream().sorted(Comparator.comparing(c -> !expectations.anyFlaky(c)))
+                .forEach(c -> done.submit(() -> execution(c).run()));
             for (int i = 0; i < classes.size(); i++) {
                 done.take().get().forEach(report);
             }

@@ -5,11 +5,15 @@ import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 import apogee.compat.servers.Implementation;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** All published methods that are expected to pass, in one virtual machine and against one cluster. */
+/**
+ * All published methods that are expected to pass, in one virtual machine and against one cluster. {@code -Dpublished.class=PATTERN}
+ * chooses among the classes.
+ */
 class PublishedSuiteTest {
     private static final int SIDE_BY_SIDE = 6;
 
@@ -17,7 +21,11 @@ class PublishedSuiteTest {
 
     @TestFactory
     Stream<DynamicTest> expectedToPass() throws Exception {
-        List<PublishedClass> classes = expectations.classes().stream().filter(expectations::anyToPass).toList();
+        Pattern chosen = Pattern.compile(System.getProperty("published.class", ""));
+        List<PublishedClass> classes = expectations.classes().stream()
+            .filter(expectations::anyToPass)
+            .filter(c -> chosen.matcher(c.name()).find())
+            .toList();
         List<Result> results = new ArrayList<>();
         new Suite(expectations, false, SIDE_BY_SIDE).run(classes, results::add);
         return results.stream().map(result -> dynamicTest(result.name(), () -> assertAsExpected(result)));
