@@ -1,0 +1,61 @@
+//! `mqnamesrv`: the name server as a process.
+
+use std::error::Error;
+use std::io::Write;
+
+use apogee_config::command_line::NamesrvArguments;
+use apogee_config::shutdown::{ShutdownSignal, fail};
+use apogee_config::{NamesrvSettings, logging};
+use apogee_namesrv::Listening;
+use apogee_remoting::Serialization;
+
+fn main() {
+    let arguments = NamesrvArguments::from_process();
+    if let Err(error) = run(&arguments) {
+        fail("mqnamesrv", &*error);
+    }
+}
+
+fn run(arguments: &NamesrvArguments) -> Result<(), Box<dyn Error>> {
+    let loaded = NamesrvSettings::load(arguments.config_file.as_deref())?;
+    if let Some(lines) = arguments.print.lines(&loaded.settings) {
+        return say(&lines.join("\n"));
+    }
+    let _logs = logging::install("namesrv")?;
+    for notice in &loaded.notices {
+        tracing::warn!("{notice}");
+    }
+    if let Some(file) = &arguments.config_file {
+        say(&format!("load config properties file OK, {}", file.display()))?;
+    }
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve(loaded.settings))
+}
+
+async fn serve(settings: NamesrvSettings) -> Result<(), Box<dyn Error>> {
+    let mut signal = ShutdownSignal::install()?;
+    let (serialization, name) = serialization()?;
+    let host = settings.server.bind_address.clone();
+    let listening = Listening::start(settings, serialization).await?;
+    // Scripts and people wait for this line; it is the reference's.
+    let port = listening.local_addr().port();
+    say(&format!("The Name Server boot success. serializeType={name}, address {host}:{port}"))?;
+    listening.run(async { tracing::info!("{}: shutting down", signal.wait().await) }).await;
+    Ok(())
+}
+
+/// How answers' headers are written, as the environment says, and its name.
+fn serialization() -> Result<(Serialization, String), Box<dyn Error>> {
+    let name = std::env::var("ROCKETMQ_SERIALIZE_TYPE").ok().filter(|name| !name.is_empty());
+    let name = name.unwrap_or_else(|| "JSON".to_owned());
+    match Serialization::from_name(&name) {
+        Some(serialization) => Ok((serialization, name)),
+        None => Err(format!("ROCKETMQ_SERIALIZE_TYPE={name}: JSON or ROCKETMQ is expected").into()),
+    }
+}
+
+/// Prints a line, also into a pipe or file, at once.
+fn say(line: &str) -> Result<(), Box<dyn Error>> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}
