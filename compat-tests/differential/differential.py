@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Sends the same frames to two servers and compares what comes back.
+
+    differential.py --ours HOST:PORT --reference HOST:PORT CASES.py ...
+
+A case file defines `steps(side)`, a list of the words in steps.py; `side` is a name that is different for the two
+servers ("ours", "reference"), for values that cannot be the same. Exit status 1 when an answer differs without a reason."""
+
+import argparse
+import json
+import re
+import runpy
+import sys
+import time
+
+from frames import Connection, quote_keys
+from steps import Close, Pushed, Raw, Request
+
+
+class Side:
+    """One of the two servers and the connections to it."""
+
+    def __init__(self, name, address, steps):
+        self.name, self.address, self.steps = name, address, steps
+        self.connections = {}
+
+    def on(self, name):
+        if name not in self.connections:
+            self.connections[name] = Connection(self.address)
+        return self.connections[name]
+
+    def answer(self, step):
+        body = step.body.encode() if isinstance(step.body, str) else step.body
+        return self.on(step.on).request(code=step.code, fields=step.fields, body=body, version=step.version,
+                                        flag=step.flag, serialize=step.serialize)
+
+    def raw(self, step):
+        connection = Connection(self.address)
+        connection.send_raw(step.data)
+        closed = connection.closed_within(1)
+        connection.close()
+        return "closed" if closed else "open"
+
+    def pushed(self, step):
+        connection = self.on(step.on)
+
+        def look():
+            found = [c for c in connection.pushed if c["code"] == step.code]
+            if found:
+                connection.pushed.remove(found[0])
+                return found[0]
+            return None
+
+        return connection.wait(look, step.within)
+
+    def close(self, name):
+        self.connections.pop(name).close()
+
+
+def normal(value):
+    """Lists that stand for sets, in one order."""
+    if isinstance(value, dict):
+        return {key: normal(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return sorted((normal(item) for item in value), key=lambda item: json.dumps(item, sort_keys=True))
+    return value
+
+
+def body_of(answer):
+    try:
+        return normal(json.loads(quote_keys(answer["body"].decode())))
+    except ValueError:
+        return answer["body"]
+
+
+def remark_start(answer):
+    return re.split("[:,]", (answer.get("remark") or "")[:24])[0]
+
+
+PARTS = {
+    "code": lambda answer: answer["code"],
+    "remark": lambda answer: answer.get("remark"),
+    "remark-start": remark_start,
+    "fields": lambda answer: answer.get("extFields"),
+    "body": body_of,
+    "body-bytes": lambda answer: answer["body"],
+    "serialize": lambda answer: answer["serialize"],
+}
+
+
+def scrubbed(value, patterns):
+    text = json.dumps(value, sort_keys=True, default=repr)
+    for pattern in patterns:
+        text = re.sub(pattern, "*", text)
+    return text
+
+
+def differences(step, ours, reference):
+    """What of the two answers does not agree, as lines."""
+    if not isinstance(ours, dict) or not isinstance(reference, dict):
+        return [] if ours == reference else [f"ours {ours!r}, reference {reference!r}"]
+    lines = []
+    for part in step.compare:
+        pair = [scrubbed(PARTS[part](answer), getattr(step, "scrub", [])) for answer in (ours, reference)]
+        if pair[0] != pair[1]:
+            lines += [f"{part}: ours      {pair[0][:1500]}", f"{' ' * len(part)}  reference {pair[1][:1500]}"]
+    return lines
+
+
+def expected_codes(step, ours, reference):
+    """Lines about codes that an intended difference names and that did not come."""
+    lines = []
+    for name, wanted, answer in (("ours", step.ours, ours), ("reference", step.theirs, reference)):
+        code = answer["code"] if isinstance(answer, dict) else answer
+        if wanted is not None and code != wanted:
+            lines.append(f"{name} should answer {wanted}, answered {code}: {answer}")
+    return lines
+
+
+def compare_request(sides, step, twin):
+    deadline = time.monotonic() + step.within
+    while True:
+        answers = sides[0].answer(step), sides[1].answer(twin)
+        lines = expected_codes(step, *answers) if step.differs else differences(step, *answers)
+        if not lines or time.monotonic() >= deadline:
+            return lines
+        time.sleep(0.05)
+
+
+def run(sides):
+    failed = intended = 0
+    for step, twin in zip(sides[0].steps, sides[1].steps, strict=True):
+        if isinstance(step, Close):
+            for side in sides:
+                side.close(step.on)
+            continue
+        if isinstance(step, Request):
+            lines = compare_request(sides, step, twin)
+        elif isinstance(step, Raw):
+            ours, reference = sides[0].raw(step), sides[1].raw(twin)
+            lines = [] if ours == reference or step.differs else [f"ours {ours}, reference {reference}"]
+        elif isinstance(step, Pushed):
+            lines = differences(step, sides[0].pushed(step), sides[1].pushed(twin))
+        else:
+            raise TypeError(step)
+        reason = getattr(step, "differs", None)
+        intended += reason is not None
+        failed += bool(lines)
+        print(f"{'DIFFERS' if lines else 'ok     '} {step.name}" + (f" (differs: {reason})" if reason else ""))
+        for line in lines:
+            print("        " + line)
+    total = sum(not isinstance(step, Close) for step in sides[0].steps)
+    print(f"{total} compared, {failed} differ, {intended} differ on purpose")
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ours", required=True)
+    parser.add_argument("--reference", required=True)
+    parser.add_argument("cases", nargs="+")
+    arguments = parser.parse_args()
+    failed = 0
+    for path in arguments.cases:
+        steps = runpy.run_path(path)["steps"]
+        print(f"== {path}")
+        failed += run([Side("ours", arguments.ours, steps("ours")),
+                       Side("reference", arguments.reference, steps("reference"))])
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The words in which a case file describes what to send and how to compare the answers."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Request:
+    """One request, sent to both servers over the connection named `on` (opened when first used).
+
+    `compare` lists what of the answers must agree: "code", "remark" (whole), "remark-start" (up to the first of `:`, `,`
+    and the end of its first 24 characters), "fields", "body" (as JSON where it is JSON, lists sorted), "body-bytes", "serialize".
+    `differs` is the reason why our answer may differ here on purpose; then nothing is compared, and `ours` and
+    `theirs`, where given, must be the codes.
+    `within` repeats the request until the answers agree, for that many seconds at most.
+    """
+
+    name: str
+    code: int
+    fields: dict | None = None
+    body: bytes | str = b""
+    on: str = "main"
+    version: int = 513
+    flag: int = 0
+    serialize: int = 0
+    compare: tuple = ("code", "remark", "fields", "body", "serialize")
+    differs: str | None = None
+    ours: int | None = None
+    theirs: int | None = None
+    within: float = 0
+    scrub: list = field(default_factory=list)
+
+
+@dataclass
+class Raw:
+    """Bytes as they are on a fresh connection; compared is whether the server closes it within a second."""
+
+    name: str
+    data: bytes
+    differs: str | None = None
+
+
+@dataclass
+class Close:
+    """Closes the connection `on` to both servers."""
+
+    on: str
+
+
+@dataclass
+class Pushed:
+    """Waits for a request from the server on a listener or connection, then compares it as [`Request`] does."""
+
+    name: str
+    code: int
+    on: str = "main"
+    compare: tuple = ("fields", "body")
+    within: float = 5
