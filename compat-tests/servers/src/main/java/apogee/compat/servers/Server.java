@@ -22,8 +22,10 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Server implements AutoCloseable {
     /** Generous: a Java broker on a busy machine. */
-    private static final Duration START = Duration.ofSeconds(90);
-    private static final Duration STOP = Duration.ofSeconds(60);
+    private static final Duration START = Duration.ofSeconds(300);
+    private static final Duration STOP = Duration.ofSeconds(120);
+    /** A reference that lives for a few tests is quicker without its optimizing compiler. */
+    private static final String SHORT_LIVED_JAVA = "-Xms128m -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto";
 
     private final Role role;
     private final Implementation implementation;
@@ -142,6 +144,7 @@ public final class Server implements AutoCloseable {
         command.add(file.toString());
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).directory(home.toFile());
         builder.environment().put("ROCKETMQ_HOME", home.toString());
+        builder.environment().putIfAbsent("REFERENCE_JAVA_OPTS", SHORT_LIVED_JAVA);
         builder.environment().remove("NAMESRV_ADDR");
         process = builder.start();
         process.getOutputStream().close();

@@ -1,0 +1,22 @@
+package apogee.compat.client;
+
+/**
+ * A Java client library of one generation. Implementations are loaded with their library in a class loader of their own; only
+ * the types of this package cross the border.
+ */
+public interface Client {
+    /** The release of the library, for example 4.9.4. */
+    String version();
+
+    /** A started producer with the library's defaults. */
+    Producer producer(String namesrvAddr, String group);
+
+    /** A started push consumer. */
+    Subscription subscribe(Subscription.Options options);
+
+    /** A started consumer that pulls queues of its choice. */
+    Puller puller(String namesrvAddr, String group);
+
+    /** A started lite pull consumer; libraries before 4.6 have none. */
+    LitePuller litePuller(String namesrvAddr, String group);
+}

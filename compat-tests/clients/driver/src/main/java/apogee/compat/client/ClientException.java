@@ -1,0 +1,16 @@
+package apogee.compat.client;
+
+/** What a client library throws, in one form for all generations. */
+public final class ClientException extends RuntimeException {
+    private final int code;
+
+    /** @param code the response code of the server, or of the client library; -1 where the library gives none */
+    public ClientException(int code, Throwable cause) {
+        super("code " + code + ": " + cause.getMessage(), cause);
+        this.code = code;
+    }
+
+    public int code() {
+        return code;
+    }
+}

@@ -1,0 +1,33 @@
+package apogee.compat.client;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** Sends messages. Every method throws {@link ClientException} when the client library reports a failure. */
+public interface Producer extends AutoCloseable {
+    Sent send(Outgoing message);
+
+    Sent send(Outgoing message, Queue queue);
+
+    /** Sends to the queue that a hash of the key chooses, so that messages of one key stay in order. */
+    Sent sendOrdered(Outgoing message, String key);
+
+    CompletableFuture<Sent> sendAsync(Outgoing message);
+
+    void sendOneway(Outgoing message);
+
+    /** Sends messages of one topic in one request. */
+    Sent sendBatch(List<Outgoing> messages);
+
+    /** Asks the brokers that have the automatic topic (TBW102) to create a topic. */
+    void createTopic(String topic, int queues);
+
+    /** The queues that a producer may write to, from the route. */
+    List<Queue> queues(String topic);
+
+    /** The library's own limit, checked before anything is sent; in bytes of the body. */
+    void maxMessageSize(int bytes);
+
+    @Override
+    void close();
+}

@@ -1,0 +1,5 @@
+package apogee.compat.client;
+
+/** One queue of a topic on one broker. */
+public record Queue(String topic, String broker, int id) {
+}

@@ -1,0 +1,47 @@
+package apogee.compat.client;
+
+import java.util.function.Predicate;
+
+/** A running push consumer. */
+public interface Subscription extends AutoCloseable {
+    /** As the broker knows the client. */
+    String clientId();
+
+    /** Leaves the group: positions are written back and the broker is told. */
+    @Override
+    void close();
+
+    /**
+     * How to consume.
+     *
+     * @param expression tags, for example "*" or "A || B"
+     * @param broadcasting every consumer of the group gets every message
+     * @param orderly one thread for each queue, which the broker locks for the consumer
+     * @param from CONSUME_FROM_LAST_OFFSET, CONSUME_FROM_FIRST_OFFSET or CONSUME_FROM_TIMESTAMP
+     * @param timestamp yyyyMMddHHmmss, for the third of them
+     * @param listener called for each message; true when it is consumed
+     */
+    record Options(String namesrvAddr, String group, String topic, String expression, boolean broadcasting, boolean orderly,
+                   String from, String timestamp, Predicate<Received> listener) {
+        /** A concurrent clustering consumer of everything, from the first message on. */
+        public Options(String namesrvAddr, String group, String topic, Predicate<Received> listener) {
+            this(namesrvAddr, group, topic, "*", false, false, "CONSUME_FROM_FIRST_OFFSET", null, listener);
+        }
+
+        public Options expression(String tags) {
+            return new Options(namesrvAddr, group, topic, tags, broadcasting, orderly, from, timestamp, listener);
+        }
+
+        public Options asBroadcast() {
+            return new Options(namesrvAddr, group, topic, expression, true, orderly, from, timestamp, listener);
+        }
+
+        public Options asOrderly() {
+            return new Options(namesrvAddr, group, topic, expression, broadcasting, true, from, timestamp, listener);
+        }
+
+        public Options from(String where, String time) {
+            return new Options(namesrvAddr, group, topic, expression, broadcasting, orderly, where, time, listener);
+        }
+    }
+}

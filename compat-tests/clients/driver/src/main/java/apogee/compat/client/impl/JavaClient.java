@@ -1,0 +1,50 @@
+package apogee.compat.client.impl;
+
+import apogee.compat.client.Client;
+import apogee.compat.client.LitePuller;
+import apogee.compat.client.Producer;
+import apogee.compat.client.Puller;
+import apogee.compat.client.Subscription;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.rocketmq.client.ClientConfig;
+import org.apache.rocketmq.common.MQVersion;
+
+/** The library that this class's loader sees. */
+public final class JavaClient implements Client {
+    private static final AtomicInteger INSTANCES = new AtomicInteger();
+
+    @Override
+    public String version() {
+        return MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION);
+    }
+
+    @Override
+    public Producer producer(String namesrvAddr, String group) {
+        return new JavaProducer(namesrvAddr, group);
+    }
+
+    @Override
+    public Subscription subscribe(Subscription.Options options) {
+        return new JavaSubscription(options);
+    }
+
+    @Override
+    public Puller puller(String namesrvAddr, String group) {
+        return new JavaPuller(namesrvAddr, group);
+    }
+
+    @Override
+    public LitePuller litePuller(String namesrvAddr, String group) {
+        return new JavaLitePuller(namesrvAddr, group);
+    }
+
+    /** Every client of a test is one of its own for the broker, though all share the process. */
+    static void connectAlone(ClientConfig config, String namesrvAddr) {
+        config.setNamesrvAddr(namesrvAddr);
+        config.setClientIP("127.0.0.1");
+        config.setInstanceName("compat-" + INSTANCES.incrementAndGet());
+        config.setPollNameServerInterval(1000);
+        config.setHeartbeatBrokerInterval(1000);
+        config.setPersistConsumerOffsetInterval(1000);
+    }
+}

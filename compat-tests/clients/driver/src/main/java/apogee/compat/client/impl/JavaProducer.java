@@ -1,0 +1,109 @@
+package apogee.compat.client.impl;
+
+import apogee.compat.client.Outgoing;
+import apogee.compat.client.Producer;
+import apogee.compat.client.Queue;
+import apogee.compat.client.Sent;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.SendCallback;
+import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.client.producer.selector.SelectMessageQueueByHash;
+import org.apache.rocketmq.common.message.Message;
+
+final class JavaProducer implements Producer {
+    /** The library's 3 s are short for a Java broker that has just started on a busy machine. */
+    private static final int SEND_TIMEOUT_MILLIS = 15_000;
+
+    private final DefaultMQProducer producer;
+
+    JavaProducer(String namesrvAddr, String group) {
+        producer = new DefaultMQProducer(group);
+        JavaClient.connectAlone(producer, namesrvAddr);
+        // 4.3.0 alone has another default ("AUTO_CREATE_TOPIC_KEY"), which no broker since 4.4 offers.
+        producer.setCreateTopicKey("TBW102");
+        producer.setSendMsgTimeout(SEND_TIMEOUT_MILLIS);
+        Calls.run(producer::start);
+    }
+
+    @Override
+    public Sent send(Outgoing message) {
+        return Calls.get(() -> Messages.sent(producer.send(Messages.message(message))));
+    }
+
+    @Override
+    public Sent send(Outgoing message, Queue queue) {
+        return Calls.get(() -> Messages.sent(producer.send(Messages.message(message), Messages.queue(queue))));
+    }
+
+    @Override
+    public Sent sendOrdered(Outgoing message, String key) {
+        return Calls.get(() -> Messages.sent(producer.send(Messages.message(message), new SelectMessageQueueByHash(), key)));
+    }
+
+    @Override
+    public CompletableFuture<Sent> sendAsync(Outgoing message) {
+        CompletableFuture<Sent> answer = new CompletableFuture<>();
+        Calls.run(() -> producer.send(Messages.message(message), new SendCallback() {
+            @Override
+            public void onSuccess(SendResult result) {
+                answer.complete(Messages.sent(result));
+            }
+
+            @Override
+            public void onException(Throwable e) {
+                answer.completeExceptionally(Calls.failure(e));
+            }
+        }));
+        return answer;
+    }
+
+    @Override
+    public void sendOneway(Outgoing message) {
+        Calls.run(() -> producer.sendOneway(Messages.message(message)));
+    }
+
+    @Override
+    public Sent sendBatch(List<Outgoing> messages) {
+        List<Message> batch = messages.stream().map(Messages::message).toList();
+        return Calls.get(() -> Messages.sent(producer.send(batch)));
+    }
+
+    @Override
+    public void createTopic(String topic, int queues) {
+        // Generation 5 added a parameter for the attributes and took the shorter method away.
+        Method create = Stream.of(DefaultMQProducer.class.getMethods())
+            .filter(method -> method.getName().equals("createTopic"))
+            .min(Comparator.comparingInt(Method::getParameterCount)).orElseThrow();
+        Object[] arguments = {"TBW102", topic, queues, Map.of()};
+        Calls.run(() -> {
+            try {
+                create.invoke(producer, Arrays.copyOf(arguments, create.getParameterCount()));
+            } catch (InvocationTargetException e) {
+                throw (Exception) e.getCause();
+            }
+        });
+    }
+
+    @Override
+    public List<Queue> queues(String topic) {
+        return Calls.get(() -> producer.fetchPublishMessageQueues(topic).stream().map(Messages::queue).toList());
+    }
+
+    @Override
+    public void maxMessageSize(int bytes) {
+        producer.setMaxMessageSize(bytes);
+    }
+
+    @Override
+    public void close() {
+        producer.shutdown();
+    }
+}

@@ -1,0 +1,70 @@
+package apogee.compat.client.impl;
+
+import apogee.compat.client.Received;
+import apogee.compat.client.Subscription;
+import java.lang.reflect.Method;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
+import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
+import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.common.message.MessageQueue;
+
+final class JavaSubscription implements Subscription {
+    private final DefaultMQPushConsumer consumer;
+
+    JavaSubscription(Options options) {
+        consumer = new DefaultMQPushConsumer(options.group());
+        JavaClient.connectAlone(consumer, options.namesrvAddr());
+        consumer.setConsumeFromWhere(ConsumeFromWhere.valueOf(options.from()));
+        if (options.timestamp() != null) {
+            consumer.setConsumeTimestamp(options.timestamp());
+        }
+        consumer.setConsumeThreadMin(4);
+        consumer.setConsumeThreadMax(4);
+        if (options.broadcasting()) {
+            broadcast();
+        }
+        if (options.orderly()) {
+            consumer.registerMessageListener((MessageListenerOrderly) (messages, context) ->
+                consumed(messages, context.getMessageQueue(), options.listener())
+                    ? ConsumeOrderlyStatus.SUCCESS : ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT);
+        } else {
+            consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) ->
+                consumed(messages, context.getMessageQueue(), options.listener())
+                    ? ConsumeConcurrentlyStatus.CONSUME_SUCCESS : ConsumeConcurrentlyStatus.RECONSUME_LATER);
+        }
+        Calls.run(() -> {
+            consumer.subscribe(options.topic(), options.expression());
+            consumer.start();
+        });
+    }
+
+    @Override
+    public String clientId() {
+        return consumer.buildMQClientId();
+    }
+
+    @Override
+    public void close() {
+        consumer.shutdown();
+    }
+
+    private static boolean consumed(List<MessageExt> messages, MessageQueue queue, Predicate<Received> listener) {
+        return messages.stream().allMatch(message -> listener.test(Messages.received(message, queue.getBrokerName())));
+    }
+
+    /** The type of the parameter moved to another package in generation 5. */
+    private void broadcast() {
+        Method set = Stream.of(DefaultMQPushConsumer.class.getMethods())
+            .filter(method -> method.getName().equals("setMessageModel")).findFirst().orElseThrow();
+        Object broadcasting = Stream.of(set.getParameterTypes()[0].getEnumConstants())
+            .filter(model -> model.toString().equals("BROADCASTING")).findFirst().orElseThrow();
+        Calls.run(() -> set.invoke(consumer, broadcasting));
+    }
+}

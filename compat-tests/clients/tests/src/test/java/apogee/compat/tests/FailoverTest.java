@@ -1,0 +1,102 @@
+package apogee.compat.tests;
+
+import static apogee.compat.tests.Cluster.unique;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import apogee.compat.client.Client;
+import apogee.compat.client.Outgoing;
+import apogee.compat.client.Producer;
+import apogee.compat.client.Queue;
+import apogee.compat.client.Sent;
+import apogee.compat.client.Subscription;
+import apogee.compat.servers.Await;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Two of each: what one name server or one broker of two still does when the other is gone. */
+class FailoverTest {
+    private static Cluster cluster;
+
+    @BeforeAll
+    static void start() {
+        // The shortest period that the reference accepts.
+        cluster = Cluster.own(2, 2, Map.of("registerNameServerPeriod", "10000"));
+    }
+
+    @AfterAll
+    static void end() {
+        if (cluster != null) {
+            cluster.close();
+        }
+    }
+
+    @Test
+    void clientsUseTheOtherNameServerAndTheFirstLearnsAllAgain() {
+        cluster.nameServer().kill();
+        for (String version : Clients.ALL) {
+            Client client = Clients.of(version);
+            String topic = unique("OtherNameServer", version);
+            Inbox inbox = new Inbox();
+            try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+                cluster.createTopic(producer, topic, 1);
+                producer.send(new Outgoing(topic, "m"));
+                try (Subscription consumer = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), unique("g", version), topic, inbox))) {
+                    inbox.awaitSize(1);
+                    assertTrue(consumer.clientId() != null);
+                }
+            }
+        }
+        cluster.nameServer().start();
+        try (Admin admin = new Admin(cluster.nameServer().address())) {
+            Await.until("both brokers registered with the name server that came back", Inbox.DEADLINE, () ->
+                admin.tool().examineBrokerClusterInfo().getBrokerAddrTable().keySet().equals(Set.of("broker-0", "broker-1")));
+        }
+    }
+
+    @Test
+    void sendsGoToTheOtherBrokerAndTheLostOnesMessagesComeWithIt() {
+        Map<String, Producer> producers = new HashMap<>();
+        Map<String, String> topics = new HashMap<>();
+        Map<String, List<String>> sent = new HashMap<>();
+        try {
+            for (String version : Clients.ALL) {
+                Producer producer = Clients.of(version).producer(cluster.namesrvAddr(), unique("p", version));
+                producers.put(version, producer);
+                String topic = unique("OtherBroker", version);
+                topics.put(version, topic);
+                sent.put(version, new ArrayList<>());
+                for (Queue queue : cluster.createTopic(producer, topic, 2)) {
+                    String text = "before" + queue;
+                    producer.send(new Outgoing(topic, text), queue);
+                    sent.get(version).add(text);
+                }
+            }
+            cluster.brokers.get(1).kill();
+            for (String version : Clients.ALL) {
+                for (int i = 0; i < 20; i++) {
+                    Sent answer = producers.get(version).send(new Outgoing(topics.get(version), "without" + i));
+                    assertEquals("broker-0", answer.queue().broker());
+                    sent.get(version).add("without" + i);
+                }
+            }
+            cluster.brokers.get(1).start();
+            for (String version : Clients.ALL) {
+                Inbox inbox = new Inbox();
+                Subscription.Options options = new Subscription.Options(cluster.namesrvAddr(), unique("g", version), topics.get(version), inbox);
+                try (Subscription consumer = Clients.of(version).subscribe(options)) {
+                    inbox.awaitAll(sent.get(version));
+                    assertTrue(consumer.clientId() != null);
+                }
+            }
+        } finally {
+            producers.values().forEach(Producer::close);
+        }
+    }
+}

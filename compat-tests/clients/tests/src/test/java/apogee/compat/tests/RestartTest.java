@@ -1,0 +1,121 @@
+package apogee.compat.tests;
+
+import static apogee.compat.tests.Cluster.unique;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import apogee.compat.client.Client;
+import apogee.compat.client.Outgoing;
+import apogee.compat.client.Producer;
+import apogee.compat.client.Puller;
+import apogee.compat.client.Queue;
+import apogee.compat.client.Subscription;
+import apogee.compat.servers.Await;
+import apogee.compat.servers.Server;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Servers that end and come back while all client generations send and consume: nothing that was acknowledged is lost. */
+class RestartTest {
+    private static final int FLOW = 50;
+
+    private static Cluster cluster;
+
+    @BeforeAll
+    static void start() {
+        cluster = Cluster.own(1, 1, Map.of("flushDiskType", "SYNC_FLUSH"));
+    }
+
+    @AfterAll
+    static void end() {
+        if (cluster != null) {
+            cluster.close();
+        }
+    }
+
+    @Test
+    void theBrokerRestarts() {
+        through(cluster.broker()::stop, cluster.broker());
+    }
+
+    @Test
+    void theBrokerIsKilled() {
+        through(cluster.broker()::kill, cluster.broker());
+    }
+
+    @Test
+    void theNameServerRestarts() {
+        through(cluster.nameServer()::stop, cluster.nameServer());
+    }
+
+    @Test
+    void positionsTopicsAndOffsetsSurviveTheBroker() {
+        List<Group> groups = Clients.ALL.stream().map(Group::consumeSome).toList();
+        cluster.broker().stop();
+        cluster.broker().start();
+        groups.forEach(Group::goOn);
+    }
+
+    private static void through(Runnable end, Server server) {
+        List<Traffic> all = new ArrayList<>();
+        try {
+            Clients.ALL.forEach(version -> all.add(new Traffic(cluster, version)));
+            all.forEach(traffic -> traffic.awaitFlow(FLOW));
+            end.run();
+            server.start();
+            all.forEach(traffic -> traffic.awaitFlow(FLOW));
+            all.forEach(Traffic::awaitNothingLost);
+        } finally {
+            all.forEach(Traffic::close);
+        }
+    }
+
+    /** A group that has consumed the first messages of a queue. */
+    private record Group(String version, String topic, String name, Queue queue) {
+        static Group consumeSome(String version) {
+            Client client = Clients.of(version);
+            String topic = unique("Survive", version);
+            String group = unique("g", version);
+            Inbox inbox = new Inbox();
+            try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+                Queue queue = cluster.createTopic(producer, topic, 1).get(0);
+                List<String> early = send(producer, topic, "early");
+                try (Subscription consumer = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), group, topic, inbox))) {
+                    inbox.awaitAll(early);
+                    assertEquals(early, inbox.texts(), consumer.clientId());
+                }
+                return new Group(version, topic, group, queue);
+            }
+        }
+
+        void goOn() {
+            Client client = Clients.of(version);
+            Inbox inbox = new Inbox();
+            try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
+                 Puller puller = client.puller(cluster.namesrvAddr(), unique("g", version))) {
+                Await.until("route of the old topic", Inbox.DEADLINE, () -> producer.queues(topic).equals(List.of(queue)));
+                assertEquals(0, puller.minOffset(queue));
+                assertEquals(20, puller.maxOffset(queue));
+                List<String> late = send(producer, topic, "late");
+                assertEquals(40, puller.maxOffset(queue));
+                try (Subscription consumer = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), name, topic, inbox))) {
+                    inbox.awaitAll(late);
+                    assertEquals(new HashSet<>(late), new HashSet<>(inbox.texts()), "consumed again by " + consumer.clientId());
+                }
+            }
+        }
+
+        private static List<String> send(Producer producer, String topic, String prefix) {
+            List<String> texts = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                producer.send(new Outgoing(topic, prefix + i));
+                texts.add(prefix + i);
+            }
+            return texts;
+        }
+    }
+}
