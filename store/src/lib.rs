@@ -1,6 +1,18 @@
 //! The disk: commit log, consume queues, checkpoint and recovery in the layout of the reference.
 
+mod checkpoint;
+mod clock;
+mod disk;
 pub mod dispatch;
 pub mod index;
+mod log;
+mod mapping;
+mod marks;
 pub mod queue;
 pub mod read;
+mod store;
+
+pub use dispatch::{Arrival, ArrivalListener};
+pub use log::{AppendError, Appended, NeverReached};
+pub use read::{Boundary, GetRequest, GetResult, GetStatus, MessageFilter};
+pub use store::{OpenError, Store};

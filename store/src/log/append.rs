@@ -1,0 +1,238 @@
+//! Appending.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::atomic::Ordering;
+
+use apogee_remoting::message::record::{BLANK_HEAD, Draft, MAGIC_BLANK, Placement};
+use smallvec::SmallVec;
+
+use super::CommitLog;
+use super::error::AppendError;
+use crate::mapping::Writer;
+use crate::queue::Queue;
+
+/// Where a message went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Place in the log.
+    pub physical_offset: i64,
+    /// Bytes of the record.
+    pub size: usize,
+    /// Offset in its queue.
+    pub queue_offset: i64,
+    /// When, ms.
+    pub store_timestamp: i64,
+}
+
+impl Appended {
+    /// Physical offset behind the record: what to wait for when it has to be on disk.
+    pub fn end(&self) -> i64 {
+        self.physical_offset + self.size as i64
+    }
+}
+
+/// Places of the messages of one append, in order.
+pub type Batch = SmallVec<[Appended; 8]>;
+
+/// What the append lock protects.
+#[derive(Debug)]
+pub(super) struct Appender {
+    /// The file being written, once there is one.
+    pub(super) active: Option<Active>,
+    /// Physical offset of the next record.
+    pub(super) position: i64,
+    pub(super) last_timestamp: i64,
+}
+
+#[derive(Debug)]
+pub(super) struct Active {
+    pub(super) start: i64,
+    pub(super) writer: Writer,
+}
+
+impl CommitLog {
+    /// Stores one message; it is readable when this returns.
+    ///
+    /// # Errors
+    /// Nothing was stored.
+    pub fn append(&self, draft: &Draft<'_>, queue: &Queue) -> Result<Appended, AppendError> {
+        self.gate.check()?;
+        ENCODED.with_borrow_mut(|buffer| {
+            buffer.clear();
+            self.encode(draft, buffer)?;
+            let size = buffer.len();
+            let appended = {
+                let mut appender = self.lock_for(size)?;
+                let placement = self.place(&mut appender, queue, 0);
+                placement.write(buffer, self.options.property_crc);
+                appender.copy(buffer);
+                queue.take_offsets(1);
+                self.publish(&mut appender, placement.store_timestamp);
+                Appended {
+                    physical_offset: placement.physical_offset,
+                    size,
+                    queue_offset: placement.queue_offset,
+                    store_timestamp: placement.store_timestamp,
+                }
+            };
+            self.appended(buffer);
+            Ok(appended)
+        })
+    }
+
+    /// Stores several messages one behind another in one file, all or none.
+    ///
+    /// # Errors
+    /// None was stored.
+    pub fn append_all<'a>(
+        &self,
+        messages: impl IntoIterator<Item = (Draft<'a>, &'a Queue)>,
+    ) -> Result<Batch, AppendError> {
+        self.gate.check()?;
+        ENCODED.with_borrow_mut(|buffer| {
+            buffer.clear();
+            let mut records: SmallVec<[(&Queue, usize); 32]> = SmallVec::new();
+            for (draft, queue) in messages {
+                self.encode(&draft, buffer)?;
+                records.push((queue, buffer.len()));
+            }
+            if records.is_empty() {
+                return Ok(Batch::new());
+            }
+            let placed = {
+                let mut appender = self.lock_for(buffer.len())?;
+                let mut placed = Batch::with_capacity(records.len());
+                let mut start = 0;
+                for (queue, end) in records {
+                    let placement = self.place(&mut appender, queue, start);
+                    placement.write(&mut buffer[start..end], self.options.property_crc);
+                    queue.take_offsets(1);
+                    placed.push(Appended {
+                        physical_offset: placement.physical_offset,
+                        size: end - start,
+                        queue_offset: placement.queue_offset,
+                        store_timestamp: placement.store_timestamp,
+                    });
+                    start = end;
+                }
+                appender.copy(buffer);
+                let last = appender.last_timestamp;
+                self.publish(&mut appender, last);
+                placed
+            };
+            self.appended(buffer);
+            Ok(placed)
+        })
+    }
+
+    fn encode(&self, draft: &Draft<'_>, buffer: &mut Vec<u8>) -> Result<(), AppendError> {
+        let limit = self.options.max_body_size;
+        if draft.body.len() > limit {
+            return Err(AppendError::MessageTooLarge { size: draft.body.len(), limit });
+        }
+        draft.encode(buffer, self.options.property_crc)?;
+        let limit = self.segments.file_size() - BLANK_HEAD;
+        if buffer.len() > limit {
+            return Err(AppendError::MessageTooLarge { size: buffer.len(), limit });
+        }
+        Ok(())
+    }
+
+    /// Takes the lock, with a file that has room for `size` bytes and a blank behind them.
+    fn lock_for(&self, size: usize) -> Result<parking_lot::MutexGuard<'_, Appender>, AppendError> {
+        let mut appender = self.appender.lock();
+        // again: a shutdown or failure that came before the lock must not be followed by a record
+        self.gate.check()?;
+        if appender.active.as_ref().is_none_or(|active| active.writer.room() < size + BLANK_HEAD) {
+            self.roll(&mut appender)?;
+        }
+        Ok(appender)
+    }
+
+    fn place(&self, appender: &mut Appender, queue: &Queue, ahead: usize) -> Placement {
+        // a clock set back must not make younger records look older: searches by time rely on the order
+        appender.last_timestamp = appender.last_timestamp.max(self.options.clock.now());
+        Placement {
+            queue_offset: queue.next_offset(),
+            physical_offset: appender.position + ahead as i64,
+            store_timestamp: appender.last_timestamp,
+        }
+    }
+
+    /// Lets everyone see what was copied.
+    fn publish(&self, appender: &mut Appender, timestamp: i64) {
+        let Some(active) = &mut appender.active else { return };
+        active.writer.publish();
+        appender.position = active.start + active.writer.position() as i64;
+        self.ahead.advanced(active.writer.mapping(), active.start, active.writer.position());
+        // the time after the position: who reads the time first gets one that the position covers
+        self.written.store(appender.position, Ordering::Release);
+        self.last_timestamp.store(timestamp, Ordering::Release);
+    }
+
+    /// After the lock: tells those who work on new records.
+    fn appended(&self, buffer: &mut Vec<u8>) {
+        self.waker.wake();
+        if self.options.wake_flush && !self.options.flush_timed {
+            self.flushed.nudge();
+        }
+        if buffer.capacity() > KEPT {
+            *buffer = Vec::new();
+        }
+    }
+
+    /// Fills the rest of the file with a blank and goes on in the next one.
+    #[cold]
+    fn roll(&self, appender: &mut Appender) -> Result<(), AppendError> {
+        let start = appender.active.as_ref().map_or(appender.position, |active| {
+            active.start + self.segments.file_size() as i64
+        });
+        // first the new file: without one the old stays as it is, and smaller records may still fit
+        let (segment, writer) = self.ahead.take(start).map_err(|error| match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                AppendError::DiskFull(format!("no room for the next file of the commit log ({error})").into())
+            }
+            _ => AppendError::DiskFull(format!("the next file of the commit log cannot be made ({error})").into()),
+        })?;
+        if let Some(mut active) = appender.active.take() {
+            active.blank();
+        }
+        self.segments.push(segment);
+        self.ahead.opened(writer.mapping(), start, 0);
+        appender.position = start;
+        appender.active = Some(Active { start, writer });
+        Ok(())
+    }
+}
+
+impl Appender {
+    fn copy(&mut self, records: &[u8]) {
+        if let Some(active) = &mut self.active {
+            active.writer.write(records);
+        }
+    }
+}
+
+impl Active {
+    /// Closes the file.
+    fn blank(&mut self) {
+        let room = self.writer.room();
+        if room >= BLANK_HEAD {
+            let mut head = [0; BLANK_HEAD];
+            head[..4].copy_from_slice(&(room as i32).to_be_bytes());
+            head[4..].copy_from_slice(&MAGIC_BLANK.to_be_bytes());
+            self.writer.write(&head);
+        }
+        self.writer.skip_rest();
+        self.writer.publish();
+    }
+}
+
+thread_local! {
+    /// Where records are encoded.
+    static ENCODED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A buffer larger than this is given back after use.
+const KEPT: usize = 1 << 20;

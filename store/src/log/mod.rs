@@ -1,0 +1,151 @@
+//! The commit log: all messages of the broker, one behind another, in files of a fixed size.
+//!
+//! One appends at a time, behind one lock; any number read below the written position. Positions are physical offsets,
+//! only grow, and are published with release/acquire: *written* (readable), *flushed* (synced to disk).
+//!
+//! When a record does not fit a file together with the 8 bytes of a blank, a blank closes the file
+//! (size of the rest 4, magic 4) and the record starts the next one.
+
+mod ahead;
+mod append;
+mod error;
+mod flush;
+mod gate;
+mod group_commit;
+mod options;
+mod read;
+mod recover;
+mod scan;
+mod segment;
+mod segments;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread::JoinHandle;
+
+use parking_lot::Mutex;
+
+pub use append::{Appended, Batch};
+pub use error::AppendError;
+pub use group_commit::{NeverReached, Wait};
+pub use options::LogOptions;
+pub use recover::{RecoverError, RecoverFrom};
+pub use segments::SegmentsError;
+
+use crate::dispatch::Waker;
+use ahead::Ahead;
+use append::{Active, Appender};
+pub(crate) use gate::Gate;
+use group_commit::GroupCommit;
+use segments::Segments;
+
+/// The log.
+#[derive(Debug)]
+pub struct CommitLog {
+    options: LogOptions,
+    segments: Arc<Segments>,
+    appender: Mutex<Appender>,
+    written: AtomicI64,
+    /// Store time of a record at or before the written position.
+    last_timestamp: AtomicI64,
+    flushed: Arc<GroupCommit>,
+    /// Store time of a record before the flushed position.
+    flushed_timestamp: AtomicI64,
+    gate: Gate,
+    ahead: Ahead,
+    waker: Waker,
+    flusher: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl CommitLog {
+    /// Opens a log that `recover` found to end at `end`; everything behind it is zero.
+    fn new(options: LogOptions, segments: Segments, end: i64, last_timestamp: i64, waker: Waker) -> io::Result<Arc<Self>> {
+        let segments = Arc::new(segments);
+        let ahead = Ahead::start(Arc::clone(&segments))?;
+        let active = match segments.find(end) {
+            Some(segment) => {
+                let writer = segment.map_for_writing((end - segment.start()) as usize)?;
+                ahead.opened(writer.mapping(), segment.start(), writer.position());
+                Some(Active { start: segment.start(), writer })
+            }
+            None => None,
+        };
+        let log = Arc::new(Self {
+            options,
+            segments,
+            appender: Mutex::new(Appender { active, position: end, last_timestamp }),
+            written: AtomicI64::new(end),
+            last_timestamp: AtomicI64::new(last_timestamp),
+            flushed: Arc::new(GroupCommit::new(end)),
+            flushed_timestamp: AtomicI64::new(last_timestamp),
+            gate: Gate::default(),
+            ahead,
+            waker,
+            flusher: Mutex::default(),
+        });
+        *log.flusher.lock() = Some(log.start_flushing()?);
+        Ok(log)
+    }
+
+    /// Physical offset up to which records can be read.
+    pub fn written(&self) -> i64 {
+        self.written.load(Ordering::Acquire)
+    }
+
+    /// Physical offset up to which everything is on disk.
+    pub fn flushed(&self) -> i64 {
+        self.flushed.reached()
+    }
+
+    /// Store time (ms) up to which everything is on disk, 0 with nothing.
+    pub fn flushed_timestamp(&self) -> i64 {
+        self.flushed_timestamp.load(Ordering::Acquire)
+    }
+
+    /// Waits until everything before `position` is on disk; who waits makes the flush thread start at once.
+    pub fn wait_flushed(&self, position: i64) -> Wait {
+        self.flushed.wait(position)
+    }
+
+    /// Refuses messages for a reason (a slave, an administrator), or takes them again.
+    pub fn set_refused(&self, reason: Option<&'static str>) {
+        self.gate.set_refused(reason);
+    }
+
+    /// Whether messages are taken now.
+    ///
+    /// # Errors
+    /// They are not; why.
+    pub fn check_writable(&self) -> Result<(), AppendError> {
+        self.gate.check()
+    }
+
+    /// Whether a sync failed since the start.
+    pub fn is_broken(&self) -> bool {
+        self.gate.is_broken()
+    }
+
+    /// The log's directories.
+    pub fn directories(&self) -> &[std::path::PathBuf] {
+        self.segments.directories()
+    }
+
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Takes no more messages, syncs those there are and ends the threads. Says whether everything is on disk.
+    pub fn close(&self) -> bool {
+        self.gate.shut_down();
+        // whoever holds the lock finishes first
+        drop(self.appender.lock());
+        if let Some(flusher) = self.flusher.lock().take() {
+            self.flushed.stop();
+            // its panic was reported by the panic hook
+            let _ = flusher.join();
+        }
+        self.ahead.stop();
+        self.flushed() >= self.written()
+    }
+}

@@ -1,0 +1,56 @@
+//! What the log takes from the configuration.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use apogee_config::MessageStoreConfig;
+
+use crate::clock::Clock;
+
+/// Settings of a commit log; the names in the comments are the configuration's keys.
+#[derive(Clone, Debug)]
+pub struct LogOptions {
+    /// Where its files are (storePathCommitLog, several separated by `,`).
+    pub directories: Vec<PathBuf>,
+    /// Bytes of a file (mappedFileSizeCommitLog).
+    pub file_size: usize,
+    /// Most bytes of a body (maxMessageSize).
+    pub max_body_size: usize,
+    /// Records carry a checksum over all of themselves (enabledAppendPropCRC).
+    pub property_crc: bool,
+    /// Recovery wants that checksum in every record (forceVerifyPropCRC).
+    pub require_property_crc: bool,
+    /// Time between flushes nobody waits for (flushIntervalCommitLog).
+    pub flush_interval: Duration,
+    /// Whether such flushes come by the interval only, and not when an append says so (flushCommitLogTimed).
+    pub flush_timed: bool,
+    /// An append lets the flush thread look (wakeFlushWhenPutMessage, where flushCommitLogTimed is off).
+    pub wake_flush: bool,
+    /// Pages of 4 KiB that make such a flush worth while (flushCommitLogLeastPages).
+    pub flush_least_pages: usize,
+    /// Every so often everything is flushed (flushCommitLogThoroughInterval).
+    pub flush_thorough: Duration,
+    /// The time stamps' clock.
+    pub clock: Clock,
+}
+
+impl LogOptions {
+    /// Takes the settings from a broker's configuration.
+    pub fn from_config(config: &MessageStoreConfig) -> Self {
+        let ms = |ms: i32| Duration::from_millis(u64::try_from(ms).unwrap_or(0).max(1));
+        let directories = config.commit_log_path();
+        Self {
+            directories: directories.split(',').map(str::trim).filter(|d| !d.is_empty()).map(PathBuf::from).collect(),
+            file_size: usize::try_from(config.mapped_file_size_commit_log).unwrap_or(0),
+            max_body_size: usize::try_from(config.max_message_size).unwrap_or(0),
+            property_crc: config.enabled_append_prop_crc,
+            require_property_crc: config.force_verify_prop_crc,
+            flush_interval: ms(config.flush_interval_commit_log),
+            flush_timed: config.flush_commit_log_timed,
+            wake_flush: config.wake_flush_when_put_message,
+            flush_least_pages: usize::try_from(config.flush_commit_log_least_pages).unwrap_or(0),
+            flush_thorough: ms(config.flush_commit_log_thorough_interval),
+            clock: Clock::System,
+        }
+    }
+}

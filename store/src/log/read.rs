@@ -1,0 +1,67 @@
+//! Reading the log.
+
+use std::io;
+
+use apogee_remoting::message::record::Record;
+use bytes::Bytes;
+
+use super::CommitLog;
+use crate::queue::{Queue, RecordAt, Unit};
+use crate::read::RecordSource;
+
+impl RecordSource for CommitLog {
+    fn min_offset(&self) -> i64 {
+        self.segments.min_offset()
+    }
+
+    fn max_offset(&self) -> i64 {
+        self.written()
+    }
+
+    fn slice(&self, offset: i64, length: usize) -> io::Result<Option<Bytes>> {
+        let end = offset.checked_add(length as i64);
+        if offset < 0 || end.is_none_or(|end| end > self.written()) {
+            return Ok(None);
+        }
+        match self.segments.find_to_read(offset)? {
+            Some(segment) => segment.slice((offset - segment.start()) as usize, length),
+            None => Ok(None),
+        }
+    }
+
+    fn window(&self, offset: i64, at_most: usize) -> io::Result<Option<Bytes>> {
+        let written = self.written();
+        if offset < 0 || offset >= written {
+            return Ok(None);
+        }
+        let Some(segment) = self.segments.find_to_read(offset)? else {
+            return Ok(None);
+        };
+        let there = (written.min(segment.end()) - offset) as usize;
+        let length = if segment.is_mapped() { there } else { there.min(at_most) };
+        segment.slice((offset - segment.start()) as usize, length)
+    }
+
+    fn next_file_start(&self, offset: i64) -> i64 {
+        self.segments.next_start(offset)
+    }
+}
+
+impl RecordAt for CommitLog {
+    fn matches(&self, queue: &Queue, offset: i64, unit: Unit) -> bool {
+        let Ok(Some(bytes)) = self.slice(unit.physical_offset, unit.size as usize) else {
+            return false;
+        };
+        Record::parse(&bytes).is_ok_and(|record| {
+            record.physical_offset == unit.physical_offset
+                && record.size() == unit.size as usize
+                // a light queue's unit is of another topic's record
+                && (queue.topic().starts_with(LIGHT_QUEUE)
+                    || *record.topic == **queue.topic()
+                        && record.queue_id == queue.queue_id()
+                        && record.queue_offset == offset)
+        })
+    }
+}
+
+const LIGHT_QUEUE: &str = "%LMQ%";

@@ -1,0 +1,111 @@
+//! Opening a log: finding its end, and making what is behind it nothing.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use thiserror::Error;
+use tracing::{info, warn};
+
+use super::options::LogOptions;
+use super::scan::Scan;
+use super::segments::{Segments, SegmentsError};
+use super::CommitLog;
+use crate::dispatch::Waker;
+
+/// What is known of a log before it is opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecoverFrom {
+    /// The last stop was clean.
+    pub clean: bool,
+    /// Physical offset of a record at or before which everything is on disk, if known.
+    pub synced_record: Option<i64>,
+    /// Physical offset of the last record dispatched before a clean stop, if known.
+    pub dispatched_record: Option<i64>,
+    /// Store time (ms) up to which log and queues are on disk; 0 when not known.
+    pub synced_timestamp: i64,
+}
+
+/// Why a log cannot be opened.
+#[derive(Debug, Error)]
+pub enum RecoverError {
+    /// Its files.
+    #[error(transparent)]
+    Segments(#[from] SegmentsError),
+    /// Reading or allocating failed.
+    #[error("cannot open the commit log in {}: {source}", directory.display())]
+    Io {
+        /// First directory of the log.
+        directory: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The configured size is no size for files.
+    #[error("mappedFileSizeCommitLog is {0}: it must be from 1024 to 2147483647 bytes")]
+    FileSize(usize),
+    /// No directory is named.
+    #[error("storePathCommitLog names no directory")]
+    NoDirectory,
+}
+
+impl CommitLog {
+    /// Opens the log, cuts off what is no good record behind its end, and starts its threads. Also tells from which
+    /// place on records were checked: what was derived from earlier ones before the stop is on disk.
+    ///
+    /// Nothing of it harms when it is interrupted and done again.
+    ///
+    /// # Errors
+    /// Files are missing, of another size or cannot be read, or there is no space to go on.
+    pub fn recover(options: LogOptions, known: RecoverFrom, waker: Waker) -> Result<(Arc<Self>, i64), RecoverError> {
+        if !(1024..=i32::MAX as usize).contains(&options.file_size) {
+            return Err(RecoverError::FileSize(options.file_size));
+        }
+        let directory = options.directories.first().ok_or(RecoverError::NoDirectory)?.clone();
+        let segments = Segments::open(options.directories.clone(), options.file_size)?;
+        let io = |source| RecoverError::Io { directory: directory.clone(), source };
+        let mut scan = Scan::new(&segments, options.require_property_crc);
+        let (from, not_older) = start(&mut scan, &segments, known).map_err(io)?;
+        let found = scan.run(from, not_older).map_err(io)?;
+        info!(from, end = found.end, clean = known.clean, "commit log checked");
+        segments.delete_from(found.end + 1)?;
+        // Behind the end everything must be zero: what is appended there later must not run into old bytes that look
+        // like a record.
+        if (!known.clean || !found.clean_end)
+            && let Some(last) = segments.find(found.end)
+        {
+            last.clear_from((found.end - last.start()) as usize).map_err(io)?;
+        }
+        let log = Self::new(options, segments, found.end, found.last_timestamp, waker).map_err(io)?;
+        Ok((log, from))
+    }
+}
+
+/// Where to check from, and how old a record may be that follows on damage there.
+fn start(scan: &mut Scan<'_>, segments: &Segments, known: RecoverFrom) -> io::Result<(i64, i64)> {
+    let dispatched = known.dispatched_record.filter(|_| known.clean);
+    for record in [known.synced_record, dispatched].into_iter().flatten() {
+        if segments.find(record).is_none() {
+            continue;
+        }
+        if let Some(timestamp) = scan.record_at(record)? {
+            return Ok((record, timestamp));
+        }
+        warn!(record, "no good record where the checkpoint names one: more of the commit log is checked");
+    }
+    let list = segments.list();
+    if known.clean && list.len() > 3 {
+        // as the reference
+        return Ok((list[list.len() - 3].start(), 0));
+    }
+    // the last file whose first record was on disk, with all before it
+    let synced = known.synced_timestamp - MARGIN;
+    for segment in list.iter().rev() {
+        if scan.record_at(segment.start())?.is_some_and(|timestamp| timestamp <= synced) {
+            return Ok((segment.start(), 0));
+        }
+    }
+    Ok((segments.min_offset(), 0))
+}
+
+/// Distance kept from the checkpoint's time, ms: as the reference.
+const MARGIN: i64 = 3000;

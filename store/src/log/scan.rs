@@ -1,0 +1,223 @@
+//! Walking over the log's bytes to find where its good records end.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use apogee_remoting::message::record::{BLANK_HEAD, Entry, MAGIC_V1, Record, RecordError};
+use memchr::memchr_iter;
+use tracing::{error, info, warn};
+
+use super::segment::Segment;
+use super::segments::Segments;
+
+/// What the scan found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Physical offset behind the last good record.
+    pub(super) end: i64,
+    /// Store time of that record, ms.
+    pub(super) last_timestamp: i64,
+    /// Whether what follows the end is all zero, as far as an entry's head goes.
+    pub(super) clean_end: bool,
+}
+
+/// A place where a good entry stands.
+#[derive(Clone, Copy, Debug)]
+enum Good {
+    Record { size: usize, timestamp: i64 },
+    Blank,
+}
+
+/// Reads the log's files without mapping them: a disk that cannot read answers an error.
+#[derive(Debug)]
+pub(super) struct Scan<'a> {
+    segments: &'a Segments,
+    require_property_crc: bool,
+    buffer: Vec<u8>,
+    buffer_at: i64,
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(segments: &'a Segments, require_property_crc: bool) -> Self {
+        Self { segments, require_property_crc, buffer: Vec::new(), buffer_at: 0 }
+    }
+
+    /// The store time of the record at a place, if a good one stands there.
+    pub(super) fn record_at(&mut self, at: i64) -> io::Result<Option<i64>> {
+        Ok(match self.entry(at)? {
+            Ok(Good::Record { timestamp, .. }) => Some(timestamp),
+            _ => None,
+        })
+    }
+
+    /// Walks from a place where an entry starts to the end of the good records.
+    ///
+    /// Bad bytes with good records behind them do not end the walk: they are reported and passed over. A record
+    /// behind them counts as good only when it is not older than what stands before them, for at the end of a log
+    /// that was once cut there may be records of its former end.
+    pub(super) fn run(&mut self, from: i64, not_older: i64) -> io::Result<Found> {
+        let mut found = Found { end: from, last_timestamp: not_older, clean_end: true };
+        let mut progress = Progress::new(from, self.segments);
+        while self.segments.find(found.end).is_some() {
+            progress.at(found.end);
+            match self.entry(found.end)? {
+                Ok(Good::Record { size, timestamp }) => {
+                    found.end += size as i64;
+                    found.last_timestamp = found.last_timestamp.max(timestamp);
+                }
+                Ok(Good::Blank) => found.end = self.segments.next_start(found.end),
+                Err(why) => match self.resume(found.end, found.last_timestamp)? {
+                    Some(next) => {
+                        error!(from = found.end, to = next, %why, "the commit log is damaged here: these bytes are not served");
+                        found.end = next;
+                    }
+                    None => {
+                        found.clean_end = self.is_zero(found.end)?;
+                        if !found.clean_end {
+                            warn!(at = found.end, %why, "the commit log ends here: what follows is no whole record");
+                        }
+                        break;
+                    }
+                },
+            }
+        }
+        Ok(found)
+    }
+
+    /// The first good record behind bad bytes, not older than a time.
+    pub(super) fn resume(&mut self, bad: i64, not_older: i64) -> io::Result<Option<i64>> {
+        let Some(mut segment) = self.segments.find(bad) else { return Ok(None) };
+        let mut at = (bad - segment.start()) as usize + 1;
+        loop {
+            if let Some(found) = self.resume_in(&segment, at, not_older)? {
+                return Ok(Some(found));
+            }
+            let Some(next) = self.segments.find(segment.end()) else { return Ok(None) };
+            segment = next;
+            at = 0;
+        }
+    }
+
+    fn resume_in(&mut self, segment: &Segment, from: usize, not_older: i64) -> io::Result<Option<i64>> {
+        let size = self.segments.file_size();
+        let mut chunk = vec![0; CHUNK.min(size)];
+        let mut at = from;
+        while let Some(data) = segment.next_data(at)?.filter(|data| data + HEAD <= size) {
+            let length = chunk.len().min(size - data);
+            let chunk = &mut chunk[..length];
+            segment.read_exact(data, chunk)?;
+            for magic in memchr_iter(MAGIC_V1.to_be_bytes()[0], chunk) {
+                // the place of the record's own physical offset must say this very place
+                let Some(start) = magic.checked_sub(4) else { continue };
+                let place = segment.start() + (data + start) as i64;
+                if chunk.get(start + 28..start + HEAD) == Some(&place.to_be_bytes()[..])
+                    && self.record_at(place)?.is_some_and(|timestamp| timestamp >= not_older)
+                {
+                    return Ok(Some(place));
+                }
+            }
+            // overlapping, so that no head is cut in two
+            at = if data + length == size { size } else { data + length - HEAD + 1 };
+        }
+        Ok(None)
+    }
+
+    /// What stands at a place: a good entry, or why it is none.
+    fn entry(&mut self, at: i64) -> io::Result<Result<Good, RecordError>> {
+        let require_property_crc = self.require_property_crc;
+        let mut needed = BLANK_HEAD;
+        loop {
+            let bytes = self.bytes(at, needed)?;
+            let available = bytes.len();
+            match Entry::read(bytes) {
+                Err(RecordError::Incomplete { needed: more, .. }) if more > needed && available >= needed => {
+                    needed = more;
+                    if self.left_in_file(at) < needed {
+                        return Ok(Err(RecordError::Incomplete { needed, available: self.left_in_file(at) }));
+                    }
+                }
+                Err(why) => return Ok(Err(why)),
+                Ok(Entry::Blank(_)) => return Ok(Ok(Good::Blank)),
+                Ok(Entry::Record(record)) => {
+                    return Ok(check(&record, at, require_property_crc)
+                        .map(|()| Good::Record { size: record.size(), timestamp: record.store_timestamp }));
+                }
+            }
+        }
+    }
+
+    /// The bytes from a place on, at least so many where the file has them.
+    fn bytes(&mut self, at: i64, needed: usize) -> io::Result<&[u8]> {
+        let end = self.buffer_at + self.buffer.len() as i64;
+        let wanted = needed.min(self.left_in_file(at));
+        if at < self.buffer_at || at + wanted as i64 > end {
+            let length = needed.max(CHUNK).min(self.left_in_file(at));
+            self.buffer.resize(length, 0);
+            self.buffer_at = at;
+            if let Some(segment) = self.segments.find(at) {
+                let read = segment.read_exact((at - segment.start()) as usize, &mut self.buffer);
+                read.inspect_err(|_| self.buffer.clear())?;
+            }
+        }
+        Ok(&self.buffer[(at - self.buffer_at) as usize..])
+    }
+
+    fn left_in_file(&self, at: i64) -> usize {
+        (self.segments.next_start(at) - at) as usize
+    }
+
+    fn is_zero(&mut self, at: i64) -> io::Result<bool> {
+        let bytes = self.bytes(at, BLANK_HEAD)?;
+        Ok(bytes[..BLANK_HEAD.min(bytes.len())].iter().all(|byte| *byte == 0))
+    }
+}
+
+/// Whether a record is the one that was stored here, as far as that can be told: the checksum covers the body only, so
+/// the other fields must at least make sense.
+fn check(record: &Record<'_>, at: i64, require_property_crc: bool) -> Result<(), RecordError> {
+    let senseless = |field| Err(RecordError::Field(field));
+    if record.physical_offset != at {
+        return senseless("physical offset");
+    }
+    if record.queue_id < 0 {
+        return senseless("queue id");
+    }
+    if record.queue_offset < 0 {
+        return senseless("queue offset");
+    }
+    if record.topic.is_empty() || record.topic.bytes().any(|byte| byte <= b' ' || byte == b'/' || byte == 0x7F) {
+        return senseless("topic");
+    }
+    if std::str::from_utf8(record.properties.as_bytes()).is_err() {
+        return senseless("properties");
+    }
+    record.verify(require_property_crc)
+}
+
+/// Tells how far a long scan came.
+struct Progress {
+    from: i64,
+    to: i64,
+    next: Instant,
+}
+
+impl Progress {
+    fn new(from: i64, segments: &Segments) -> Self {
+        let to = segments.list().last().map_or(from, |last| last.end());
+        Self { from, to, next: Instant::now() + EVERY }
+    }
+
+    fn at(&mut self, at: i64) {
+        // a clock look-up per record costs less than its checksum
+        if Instant::now() >= self.next {
+            self.next += EVERY;
+            let percent = (at - self.from) * 100 / (self.to - self.from).max(1);
+            info!(at, end = self.to, percent, "checking the commit log");
+        }
+    }
+}
+
+const CHUNK: usize = 1 << 20;
+/// Bytes of a record up to and with its physical offset.
+const HEAD: usize = 36;
+const EVERY: Duration = Duration::from_secs(1);

@@ -1,0 +1,189 @@
+//! One file of the log.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use bytes::Bytes;
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+
+use crate::mapping::{Mapping, Writer};
+
+/// A file of the log: named by the physical offset of its first byte, of a fixed size, and mapped while it is written or
+/// among the newest.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    start: i64,
+    size: usize,
+    path: PathBuf,
+    file: File,
+    mapping: ArcSwapOption<Mapping>,
+}
+
+impl Segment {
+    /// Makes a new file with all its space allocated, on disk when this returns.
+    ///
+    /// # Errors
+    /// The file exists, or there is no room for it ([`io::ErrorKind::StorageFull`]); nothing is left behind.
+    pub(super) fn create(directory: &Path, start: i64, size: usize) -> io::Result<(Self, Writer)> {
+        let path = directory.join(file_name(start));
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+        let made = allocate(&file, 0, size as u64)
+            .and_then(|()| file.sync_all())
+            .and_then(|()| File::open(directory)?.sync_all())
+            .and_then(|()| Mapping::new(&file, size, 0));
+        match made {
+            Ok((mapping, writer)) => {
+                let mapping = ArcSwapOption::from(Some(mapping));
+                Ok((Self { start, size, path, file, mapping }, writer))
+            }
+            Err(error) => {
+                // the first error tells more than one of removing
+                let _ = std::fs::remove_file(&path);
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn open(path: PathBuf, start: i64, size: usize) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        Ok(Self { start, size, path, file, mapping: ArcSwapOption::empty() })
+    }
+
+    /// Physical offset of the first byte.
+    pub(crate) fn start(&self) -> i64 {
+        self.start
+    }
+
+    /// Physical offset behind the last byte.
+    pub(crate) fn end(&self) -> i64 {
+        self.start + self.size as i64
+    }
+
+    /// Where the file is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Maps the file for writing from `published` on, its space allocated.
+    pub(super) fn map_for_writing(&self, published: usize) -> io::Result<Writer> {
+        // the reference's files are sparse: writing into a hole of a full disk would kill the process
+        allocate(&self.file, published as u64, (self.size - published) as u64)?;
+        let (mapping, writer) = Mapping::new(&self.file, self.size, published)?;
+        self.mapping.store(Some(mapping));
+        Ok(writer)
+    }
+
+    /// Maps the file for reading all of it, when it is not mapped.
+    pub(super) fn map_for_reading(&self) -> io::Result<()> {
+        if self.mapping.load().is_none() {
+            let (mapping, _) = Mapping::new(&self.file, self.size, self.size)?;
+            self.mapping.store(Some(mapping));
+        }
+        Ok(())
+    }
+
+    /// Gives up the mapping; bytes given out keep it alive.
+    pub(super) fn unmap(&self) {
+        self.mapping.store(None);
+    }
+
+    /// The bytes [at, at + length) of the file.
+    pub(super) fn slice(&self, at: usize, length: usize) -> io::Result<Option<Bytes>> {
+        if at + length > self.size {
+            return Ok(None);
+        }
+        if let Some(mapping) = &*self.mapping.load() {
+            return Ok(mapping.slice(at, length));
+        }
+        let mut bytes = vec![0; length];
+        self.read_exact(at, &mut bytes)?;
+        Ok(Some(Bytes::from(bytes)))
+    }
+
+    pub(super) fn is_mapped(&self) -> bool {
+        self.mapping.load().is_some()
+    }
+
+    pub(super) fn read_exact(&self, at: usize, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(into, at as u64)
+    }
+
+    /// Writes the bytes [from, to) of the file to disk and waits for it.
+    pub(super) fn sync(&self, from: usize, to: usize) -> io::Result<()> {
+        match &*self.mapping.load() {
+            Some(mapping) => mapping.sync(from, to),
+            None => self.file.sync_data(),
+        }
+    }
+
+    /// Where data may stand from `at` on, passing over what the file system knows to be zeros.
+    pub(super) fn next_data(&self, at: usize) -> io::Result<Option<usize>> {
+        match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(at as u64)) {
+            Ok(found) => Ok(usize::try_from(found).ok().filter(|found| *found < self.size)),
+            Err(Errno::NXIO) => Ok(None),
+            // a file system without such knowledge
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok((at < self.size).then_some(at)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Zeros everything from `at` on, on disk when this returns. The file must not be mapped.
+    pub(super) fn clear_from(&self, at: usize) -> io::Result<()> {
+        if at >= self.size {
+            return Ok(());
+        }
+        let (offset, length) = (at as u64, (self.size - at) as u64);
+        match fallocate(&self.file, FallocateFlags::ZERO_RANGE, offset, length) {
+            Ok(()) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(&self.file, offset, length)?,
+            Err(error) => return Err(error.into()),
+        }
+        self.file.sync_all()
+    }
+
+    /// Removes the file from its directory; those who read it go on reading.
+    pub(super) fn delete(&self) -> io::Result<()> {
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Name of the file that starts at a physical offset.
+pub(super) fn file_name(start: i64) -> String {
+    format!("{start:020}")
+}
+
+/// Allocates space without changing what is there; the file reaches at least to the end of the range.
+fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    if length == 0 {
+        return Ok(());
+    }
+    match fallocate(file, FallocateFlags::empty(), offset, length) {
+        Ok(()) => Ok(()),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            // without the call only written space is allocated; what is in the file stays
+            let end = file.metadata()?.len();
+            let from = end.max(offset);
+            write_zeros(file, from, (offset + length).saturating_sub(from))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn write_zeros(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    let zeros = vec![0; 1 << 20];
+    let mut written = 0;
+    while written < length {
+        let part = zeros.len().min((length - written) as usize);
+        file.write_all_at(&zeros[..part], offset + written)?;
+        written += part as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! Files mapped into memory: the one file of this repository with `unsafe` in it.
+//!
+//! A mapping has one [`Writer`] that fills it from a position on, and any number of readers. Bytes below the published
+//! position never change again, so readers share them without a copy; bytes above belong to the writer alone.
+//!
+//! What the types cannot promise: the file is not changed or cut short by others. The store's lock keeps
+//! other brokers away, a file is mapped for writing once at a time, and its space is allocated before.
+#![allow(unsafe_code, reason = "raw mapped memory is shared between the writer and its readers")]
+
+use std::fs::File;
+use std::io;
+use std::ptr;
+use std::slice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use memmap2::{Advice, MmapOptions, MmapRaw};
+
+/// A whole file in memory, readable up to its published position.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    map: MmapRaw,
+    published: AtomicUsize,
+}
+
+/// Fills a mapping. There is one for each mapping, so what lies above the published position is its own.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    mapping: Arc<Mapping>,
+    /// Where the next byte goes; at or above the published position.
+    position: usize,
+}
+
+impl Mapping {
+    /// Maps a file of exactly `length` bytes. The first `published` can be read, the rest is the writer's.
+    ///
+    /// # Errors
+    /// The file has another length (reading behind the end of a file would kill the process), or it cannot be mapped.
+    pub(crate) fn new(file: &File, length: usize, published: usize) -> io::Result<(Arc<Self>, Writer)> {
+        let found = file.metadata()?.len();
+        if found != length as u64 || published > length {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("the file has {found} bytes where {length} are expected"),
+            ));
+        }
+        let map = MmapOptions::new().len(length).map_raw(file)?;
+        let mapping = Arc::new(Self { map, published: AtomicUsize::new(published) });
+        let writer = Writer { mapping: Arc::clone(&mapping), position: published };
+        Ok((mapping, writer))
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    /// How many bytes can be read.
+    pub(crate) fn published(&self) -> usize {
+        self.published.load(Ordering::Acquire)
+    }
+
+    /// The bytes [at, at + length) without a copy; they keep the mapping alive, also when the file is deleted. `None`
+    /// when not all of them are published.
+    pub(crate) fn slice(self: &Arc<Self>, at: usize, length: usize) -> Option<Bytes> {
+        let end = at.checked_add(length)?;
+        if end > self.published() {
+            return None;
+        }
+        Some(Bytes::from_owner(Published { mapping: Arc::clone(self), at, length }))
+    }
+
+    /// Writes the bytes [from, to) to disk and waits for it.
+    ///
+    /// # Errors
+    /// The disk refused: the bytes count as lost, as a second attempt may succeed without writing them.
+    pub(crate) fn sync(&self, from: usize, to: usize) -> io::Result<()> {
+        self.map.flush_range(from, to - from)
+    }
+
+    /// Makes the pages of [from, to) present and writable, so that writing them does not fault. Contents stay.
+    ///
+    /// # Errors
+    /// The kernel is older than 5.14, or has no memory or disk space to give.
+    pub(crate) fn populate(&self, from: usize, to: usize) -> io::Result<()> {
+        self.map.advise_range(Advice::PopulateWrite, from, to - from)
+    }
+}
+
+impl Writer {
+    /// The mapping this writes.
+    pub(crate) fn mapping(&self) -> &Arc<Mapping> {
+        &self.mapping
+    }
+
+    /// Where the next byte goes.
+    pub(crate) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Bytes left.
+    pub(crate) fn room(&self) -> usize {
+        self.mapping.len() - self.position
+    }
+
+    /// Copies bytes to the position and moves it. They are not readable before [`Writer::publish`].
+    ///
+    /// # Panics
+    /// There is no room for them.
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        assert!(bytes.len() <= self.room(), "a record was given to a file without room for it");
+        // SAFETY: [position, position + len) lies within the mapping (checked above), which lives as long as `self`. It
+        // lies above the published position, below which all readers' slices are, and this is the only writer.
+        // `bytes` cannot overlap it, as no reference to unpublished bytes is ever given out.
+        unsafe {
+            ptr::copy_nonoverlapping(bytes.as_ptr(), self.mapping.map.as_mut_ptr().add(self.position), bytes.len());
+        }
+        self.position += bytes.len();
+    }
+
+    /// Takes back what was written since the last [`Writer::publish`].
+    pub(crate) fn rewind(&mut self) {
+        self.position = self.mapping.published();
+    }
+
+    /// Leaves the rest of the file as it is: zeros.
+    pub(crate) fn skip_rest(&mut self) {
+        self.position = self.mapping.len();
+    }
+
+    /// Lets readers see everything written so far.
+    pub(crate) fn publish(&mut self) {
+        self.mapping.published.store(self.position, Ordering::Release);
+    }
+}
+
+/// Published bytes of a mapping that stays as long as they are used.
+struct Published {
+    mapping: Arc<Mapping>,
+    at: usize,
+    length: usize,
+}
+
+impl AsRef<[u8]> for Published {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: `Mapping::slice` checked that [at, at + length) lies below the published position, so within the
+        // mapping, which `self` keeps alive. The acquire load of that position orders the writer's copy before this. Nothing
+        // writes below it: `Writer::position` starts at it, never goes below it, and there is one writer.
+        unsafe { slice::from_raw_parts(self.mapping.map.as_mut_ptr().add(self.at).cast_const(), self.length) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn file(length: u64) -> File {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(length).unwrap();
+        file
+    }
+
+    #[test]
+    fn only_published_bytes_are_read() {
+        let file = file(100);
+        let (mapping, mut writer) = Mapping::new(&file, 100, 0).unwrap();
+        writer.write(b"hello");
+        assert!(mapping.slice(0, 5).is_none());
+        writer.publish();
+        let bytes = mapping.slice(1, 4).unwrap();
+        assert!(mapping.slice(1, 5).is_none() && mapping.slice(usize::MAX, 2).is_none());
+        writer.write(b"more");
+        writer.rewind();
+        assert_eq!((writer.position(), writer.room()), (5, 95));
+        mapping.sync(0, 5).unwrap();
+        drop((mapping, writer, file));
+        assert_eq!(bytes, "ello");
+    }
+
+    #[test]
+    fn a_file_of_another_length_is_refused() {
+        for length in [0, 99, 101] {
+            let refused = Mapping::new(&file(length), 100, 0).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "without room")]
+    fn nothing_is_written_behind_the_end() {
+        let (_, mut writer) = Mapping::new(&file(4096), 4096, 4090).unwrap();
+        writer.write(&[1; 7]);
+    }
+
+    #[test]
+    fn readers_on_other_threads_see_whole_writes() {
+        let file = file(1 << 16);
+        let (mapping, mut writer) = Mapping::new(&file, 1 << 16, 0).unwrap();
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while mapping.published() < 1 << 16 {
+                        let published = mapping.published();
+                        let bytes = mapping.slice(0, published).unwrap();
+                        assert_eq!(published % 16, 0);
+                        assert!(bytes.iter().all(|byte| *byte == 7));
+                    }
+                });
+            }
+            while writer.room() > 0 {
+                writer.write(&[7; 16]);
+                writer.publish();
+            }
+        });
+    }
+}

@@ -1,0 +1,139 @@
+//! The store as a whole: what a broker holds.
+
+mod open;
+mod read;
+
+use std::io;
+use std::sync::Arc;
+
+use apogee_remoting::message::record::Draft;
+use parking_lot::Mutex;
+
+pub use open::OpenError;
+
+use crate::checkpoint::Checkpoint;
+use crate::disk::Space;
+use crate::dispatch::{Dispatch, Dispatcher, QueueFlusher};
+use crate::index::IndexBuilder;
+use crate::log::{AppendError, Appended, Batch, CommitLog, NeverReached};
+use crate::marks::{AbortMark, StoreLock};
+use crate::queue::{Queue, QueueTable};
+use crate::read::{ReadLimits, RecordSource};
+
+/// An open store. It belongs to this process alone until it is closed.
+pub struct Store {
+    log: Arc<CommitLog>,
+    queues: Arc<QueueTable>,
+    dispatch: Arc<Dispatch>,
+    checkpoint: Arc<Checkpoint>,
+    limits: ReadLimits,
+    space: Space,
+    abort: AbortMark,
+    /// The threads; none once the store is closed.
+    threads: Mutex<Option<Threads>>,
+    _lock: StoreLock,
+}
+
+struct Threads {
+    dispatcher: Dispatcher,
+    queue_flusher: QueueFlusher,
+    index: Option<IndexBuilder>,
+}
+
+impl Store {
+    /// Appends a message to the log. It can be read by its queue as soon as it is dispatched, and survives a power
+    /// loss when [`Store::flushed`] says so.
+    pub fn append(&self, draft: &Draft<'_>) -> Result<Appended, AppendError> {
+        let queue = self.queue(draft.topic, draft.queue_id)?;
+        self.log.append(draft, &queue)
+    }
+
+    /// Appends messages of one queue next to one another, all or none.
+    pub fn append_all<'a>(
+        &self,
+        topic: &str,
+        queue_id: i32,
+        drafts: impl Iterator<Item = Draft<'a>>,
+    ) -> Result<Batch, AppendError> {
+        let queue = &*self.queue(topic, queue_id)?;
+        self.log.append_all(drafts.map(|draft| (draft, queue)))
+    }
+
+    /// Ends when everything before a physical offset is durable.
+    pub async fn flushed(&self, position: i64) -> Result<(), NeverReached> {
+        self.log.wait_flushed(position).await
+    }
+
+    /// Physical offset up to which everything is durable.
+    pub fn flushed_offset(&self) -> i64 {
+        self.log.flushed()
+    }
+
+    /// Physical offset of the first record there is.
+    pub fn min_physical_offset(&self) -> i64 {
+        self.log.min_offset()
+    }
+
+    /// Physical offset behind the last record.
+    pub fn max_physical_offset(&self) -> i64 {
+        self.log.max_offset()
+    }
+
+    /// Bytes of the log that cannot be read by queue yet (dispatchBehindBytes).
+    pub fn dispatch_behind_bytes(&self) -> i64 {
+        self.dispatch.behind_bytes()
+    }
+
+    /// Removes the queues of a topic; one of the same name begins at 0.
+    pub fn delete_topic(&self, topic: &str) -> io::Result<bool> {
+        self.queues.delete_topic(topic, self.log.max_offset())
+    }
+
+    /// Looks how full the disk is: past the warning level messages are refused, below it taken again.
+    pub fn check_space(&self) {
+        self.space.check(self.log.gate());
+    }
+
+    /// Share of the disk that is used, 0 to 1; -1 when it cannot be told.
+    pub fn used_space(&self) -> f64 {
+        self.space.used()
+    }
+
+    /// Takes no more messages, writes everything down, and marks the store as cleanly closed.
+    ///
+    /// # Errors
+    /// Something could not be written: the next start recovers as after a kill.
+    pub fn close(&self) -> io::Result<()> {
+        let Some(threads) = self.threads.lock().take() else { return Ok(()) };
+        let synced = self.log.close();
+        // Each writes what the one before left to it.
+        threads.dispatcher.stop();
+        threads.queue_flusher.stop();
+        if let Some(index) = threads.index {
+            index.stop();
+        }
+        if !synced {
+            return Err(io::Error::other("the commit log could not be synced"));
+        }
+        if self.dispatch.behind_bytes() > 0 {
+            return Err(io::Error::other("not every message could be put into its queue"));
+        }
+        self.abort.clear()
+    }
+
+    fn queue(&self, topic: &str, queue_id: i32) -> Result<Arc<Queue>, AppendError> {
+        self.queues
+            .get_or_create(topic, queue_id)
+            .map_err(|_| AppendError::Queue { topic: topic.to_owned(), queue_id })
+    }
+}
+
+impl Drop for Store {
+    /// Without [`Store::close`] the threads end and nothing is marked: the next start recovers.
+    fn drop(&mut self) {
+        if let Some(threads) = self.threads.lock().take() {
+            self.log.close();
+            drop(threads);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Opening a store, and recovering it where the last process left it unclean.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use apogee_config::{BrokerRole, MessageStoreConfig};
+use parking_lot::Mutex;
+use thiserror::Error;
+
+use super::{Store, Threads};
+use crate::checkpoint::Checkpoint;
+use crate::disk::{self, Space};
+use crate::dispatch::{
+    ArrivalListener, DelayLevels, Dispatch, DispatchError, Dispatcher, FlushIntervals, QueueFlusher, Waker,
+};
+use crate::index::{IndexBuilder, IndexTable};
+use crate::log::{CommitLog, LogOptions, RecoverError, RecoverFrom};
+use crate::marks::{AbortMark, StoreLock};
+use crate::queue::{Loaded, QueueTable};
+use crate::read::{ReadLimits, RecordSource};
+
+/// Descriptors of consume-queue files that are open at a time.
+const QUEUE_DESCRIPTORS: usize = 512;
+
+/// Why a store could not be opened. One line that names the file and what to do.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// Another process works on the store.
+    #[error("{}: the store is locked by another process", .0.display())]
+    Locked(PathBuf),
+    /// A file or directory cannot be read or written, or is not as it has to be.
+    #[error("cannot open the store in {}: {source}", root.display())]
+    Io {
+        /// storePathRootDir.
+        root: PathBuf,
+        /// What went wrong, with the file's name.
+        source: io::Error,
+    },
+    /// The commit log.
+    #[error(transparent)]
+    Log(#[from] RecoverError),
+    /// A configured value has no meaning.
+    #[error("{key}={value}: {reason}")]
+    Setting {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Records cannot be put into their queues.
+    #[error("cannot rebuild the consume queues: {0}")]
+    Dispatch(#[from] DispatchError),
+}
+
+impl Store {
+    /// Opens the store, and recovers what an unclean stop left behind. `listener` is told of every message that
+    /// can be read from now on.
+    pub fn open(config: &MessageStoreConfig, listener: Arc<dyn ArrivalListener>) -> Result<Arc<Self>, OpenError> {
+        let root = PathBuf::from(&config.store_path_root_dir);
+        let io = |source| OpenError::Io { root: root.clone(), source };
+        let delays = DelayLevels::parse(&config.message_delay_level).map_err(|error| OpenError::Setting {
+            key: "messageDelayLevel",
+            value: config.message_delay_level.clone(),
+            reason: error.to_string(),
+        })?;
+        let started = Instant::now();
+        std::fs::create_dir_all(&root).map_err(io)?;
+        let lock = StoreLock::take(&root).map_err(io)?.ok_or_else(|| OpenError::Locked(root.clone()))?;
+        let abort = AbortMark::new(&root);
+        let clean = !abort.is_set().map_err(io)?;
+        let checkpoint = Arc::new(Checkpoint::open(&root).map_err(io)?);
+        let positions = checkpoint.positions();
+        let known = RecoverFrom {
+            clean,
+            synced_record: positions.synced_record,
+            dispatched_record: Some(positions.dispatched_record),
+            synced_timestamp: positions.synced_timestamp(),
+        };
+        let waker = Waker::default();
+        let (log, checked_from) = CommitLog::recover(LogOptions::from_config(config), known, waker.clone())?;
+        let (min, end) = (log.min_offset(), log.max_offset());
+
+        let queue_file = u64::from(config.mapped_file_size_consume_queue.unsigned_abs());
+        let queues = Arc::new(QueueTable::new(root.join("consumequeue"), queue_file, QUEUE_DESCRIPTORS));
+        let loaded = Loaded { log_min: min, log_end: end, clean, records: &*log };
+        let missing_from = queues.recover(loaded).map_err(io)?;
+        let from = match (missing_from, clean) {
+            (Some(missing), true) => missing,
+            (Some(missing), false) => missing.min(checked_from),
+            (None, _) => checked_from,
+        };
+        let dispatch = Dispatch::new(Arc::clone(&log) as Arc<dyn RecordSource>, Arc::clone(&queues), from.max(min))
+            .with_delays(delays)
+            .with_light_queues(config.enable_multi_dispatch);
+        // Nobody waits for old messages, so the listener comes after them.
+        dispatch.catch_up()?;
+        let dispatch = Arc::new(dispatch.with_listener(listener));
+        queues.correct_min_offsets(min).map_err(io)?;
+        queues.reset_next_offsets();
+
+        let log_directory = log.directories().first().cloned().unwrap_or_else(|| root.clone());
+        let space = Space::new(&log_directory, config.disk_space_warning_level_ratio);
+        space.check(log.gate());
+        abort.set().map_err(io)?;
+        let threads = start_threads(config, &log, &queues, &dispatch, &checkpoint, waker, clean).map_err(io)?;
+        tracing::info!(root = %root.display(), clean, min, end, ms = started.elapsed().as_millis() as u64, "store open");
+        let limits = read_limits(config);
+        let threads = Mutex::new(Some(threads));
+        Ok(Arc::new(Self { log, queues, dispatch, checkpoint, limits, space, abort, threads, _lock: lock }))
+    }
+}
+
+fn start_threads(
+    config: &MessageStoreConfig,
+    log: &Arc<CommitLog>,
+    queues: &Arc<QueueTable>,
+    dispatch: &Arc<Dispatch>,
+    checkpoint: &Arc<Checkpoint>,
+    waker: Waker,
+    clean: bool,
+) -> io::Result<Threads> {
+    let millis = |value: i32| Duration::from_millis(value.max(1) as u64);
+    let intervals = FlushIntervals {
+        interval: millis(config.flush_interval_consume_queue),
+        least_pages: config.flush_consume_queue_least_pages.max(0) as u64,
+        thorough: millis(config.flush_consume_queue_thorough_interval),
+    };
+    let queue_flusher = {
+        let (checkpoint, log) = (Arc::clone(checkpoint), Arc::clone(log));
+        QueueFlusher::start(Arc::clone(queues), Arc::clone(dispatch), intervals, move |progress| {
+            let log_synced = log.flushed() >= progress.position;
+            let updated = checkpoint.update(|positions| {
+                positions.log_timestamp = positions.log_timestamp.max(log.flushed_timestamp());
+                positions.queue_timestamp = positions.queue_timestamp.max(progress.store_timestamp);
+                positions.dispatched_record = progress.last_record;
+                if log_synced && progress.store_timestamp > 0 {
+                    positions.synced_record = Some(progress.last_record);
+                }
+            });
+            if let Err(error) = updated {
+                tracing::warn!(%error, "the checkpoint is not written; the next recovery takes longer");
+            }
+        })?
+    };
+    let index = if config.message_index_enable { Some(start_index(config, log, checkpoint, clean)?) } else { None };
+    Ok(Threads { dispatcher: Dispatcher::start(Arc::clone(dispatch), waker)?, queue_flusher, index })
+}
+
+fn start_index(
+    config: &MessageStoreConfig,
+    log: &Arc<CommitLog>,
+    checkpoint: &Arc<Checkpoint>,
+    clean: bool,
+) -> io::Result<IndexBuilder> {
+    let directory = PathBuf::from(&config.store_path_root_dir).join("index");
+    let (slots, items) = (config.max_hash_slot_num.max(1) as usize, config.max_index_num.max(1) as usize);
+    let table = Arc::new(IndexTable::open(directory, slots, items, &**log, clean)?);
+    let checkpoint = Arc::clone(checkpoint);
+    IndexBuilder::start(table, Arc::clone(log) as Arc<dyn RecordSource>, move |end_time| {
+        let updated = checkpoint.update(|positions| positions.index_timestamp = positions.index_timestamp.max(end_time));
+        if let Err(error) = updated {
+            tracing::warn!(%error, "the checkpoint is not written; the next recovery takes longer");
+        }
+    })
+}
+
+fn read_limits(config: &MessageStoreConfig) -> ReadLimits {
+    let size = |value: i32| value.max(0) as usize;
+    let mut ratio = i64::from(config.access_message_in_memory_max_ratio.clamp(0, 100));
+    if config.broker_role == BrokerRole::Slave {
+        ratio = (ratio - 10).max(0);
+    }
+    ReadLimits {
+        count_in_memory: size(config.max_transfer_count_on_message_in_memory),
+        bytes_in_memory: size(config.max_transfer_bytes_on_message_in_memory),
+        count_on_disk: size(config.max_transfer_count_on_message_in_disk),
+        bytes_on_disk: size(config.max_transfer_bytes_on_message_in_disk),
+        filter_bytes: size(config.max_filter_message_size),
+        memory_distance: disk::memory_limit() / 100 * ratio,
+        correct_next_offset: config.broker_role != BrokerRole::Slave || config.offset_check_in_slave,
+    }
+}

@@ -1,0 +1,83 @@
+//! Reading from the store.
+
+use std::io;
+
+use bytes::Bytes;
+
+use super::Store;
+use crate::read::record::At;
+use crate::read::{
+    Boundary, GetRequest, GetResult, MessageFilter, RecordSource, get, offset_by_time, store_time, store_time_at,
+};
+
+impl Store {
+    /// Reads messages by queue offset.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn get(&self, request: &GetRequest<'_>, filter: Option<&dyn MessageFilter>) -> io::Result<GetResult> {
+        get(&*self.log, &self.queues, &self.limits, request, filter)
+    }
+
+    /// Whether a read at this offset likely finds its records in memory, so that it need not wait for the disk.
+    /// An offset without a record needs none.
+    pub fn is_in_memory(&self, topic: &str, queue_id: i32, offset: i64) -> bool {
+        let Some(queue) = self.queues.get(topic, queue_id) else { return true };
+        match queue.unit(offset) {
+            Ok(Some(unit)) => self.log.max_offset() - unit.physical_offset <= self.limits.memory_distance,
+            _ => true,
+        }
+    }
+
+    /// The offset of a queue's oldest message; 0 without the queue.
+    pub fn min_offset(&self, topic: &str, queue_id: i32) -> i64 {
+        self.queues.get(topic, queue_id).map_or(0, |queue| queue.min_offset())
+    }
+
+    /// The offset behind a queue's newest message; 0 without the queue.
+    pub fn max_offset(&self, topic: &str, queue_id: i32) -> i64 {
+        self.queues.get(topic, queue_id).map_or(0, |queue| queue.max_offset())
+    }
+
+    /// The offset of the message stored at a time (ms); 0 without the queue.
+    pub fn offset_by_time(&self, topic: &str, queue_id: i32, time: i64, boundary: Boundary) -> io::Result<i64> {
+        match self.queues.get(topic, queue_id) {
+            Some(queue) => offset_by_time(&*self.log, &queue, time, boundary),
+            None => Ok(0),
+        }
+    }
+
+    /// When the message at a queue offset was stored, ms; -1 when it is not there.
+    pub fn store_time(&self, topic: &str, queue_id: i32, offset: i64) -> io::Result<i64> {
+        let Some(queue) = self.queues.get(topic, queue_id) else { return Ok(-1) };
+        match queue.unit(offset)? {
+            Some(unit) => Ok(store_time(&*self.log, unit)?.unwrap_or(-1)),
+            None => Ok(-1),
+        }
+    }
+
+    /// When a queue's oldest message was stored, ms; -1 when it has none.
+    pub fn earliest_time(&self, topic: &str, queue_id: i32) -> io::Result<i64> {
+        self.store_time(topic, queue_id, self.min_offset(topic, queue_id))
+    }
+
+    /// When the oldest message of the log was stored, ms; -1 when there is none.
+    pub fn earliest_time_of_log(&self) -> i64 {
+        store_time_at(&*self.log, self.log.min_offset()).ok().flatten().unwrap_or(-1)
+    }
+
+    /// The record at a physical offset; `None` when there is none.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn record_at(&self, offset: i64) -> io::Result<Option<Bytes>> {
+        if offset < self.log.min_offset() || store_time_at(&*self.log, offset)?.is_none() {
+            return Ok(None);
+        }
+        let Some(window) = self.log.window(offset, usize::MAX)? else { return Ok(None) };
+        Ok(match At::look(&window) {
+            At::Record(record) if record.physical_offset == offset => Some(window.slice(..record.size as usize)),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! A store from its first message to its next start.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use apogee_config::MessageStoreConfig;
+use apogee_remoting::message::record::{Draft, entries};
+use apogee_store::{AppendError, Appended, Arrival, ArrivalListener, GetRequest, GetStatus, Store};
+
+const FILE: i32 = 64 * 1024;
+
+#[derive(Default)]
+struct Arrivals(AtomicI64);
+
+impl ArrivalListener for Arrivals {
+    fn arrived(&self, arrival: &Arrival<'_>) {
+        self.0.fetch_max(arrival.max_offset, Ordering::AcqRel);
+    }
+}
+
+fn config(root: &Path) -> MessageStoreConfig {
+    MessageStoreConfig {
+        store_path_root_dir: root.to_str().unwrap().to_owned(),
+        mapped_file_size_commit_log: FILE,
+        mapped_file_size_consume_queue: 20 * 100,
+        max_message_size: 32 * 1024,
+        ..MessageStoreConfig::default()
+    }
+}
+
+fn open(root: &Path) -> Arc<Store> {
+    Store::open(&config(root), Arc::new(Arrivals::default())).unwrap()
+}
+
+fn append(store: &Store, queue_id: i32, body: &[u8]) -> Result<Appended, AppendError> {
+    store.append(&Draft {
+        topic: "T",
+        queue_id,
+        flag: 1,
+        sys_flag: 0,
+        born_timestamp: 7,
+        born_host: "127.0.0.1:5".parse().unwrap(),
+        store_host: "127.0.0.1:10911".parse().unwrap(),
+        reconsume_times: 0,
+        prepared_transaction_offset: 0,
+        body,
+        properties: b"TAGS\x01a\x02",
+    })
+}
+
+/// All bodies of a queue, once everything in the log is dispatched.
+fn bodies(store: &Store, queue_id: i32) -> Vec<Vec<u8>> {
+    let mut bodies = Vec::new();
+    while store.dispatch_behind_bytes() > 0 {
+        std::thread::yield_now();
+    }
+    loop {
+        let offset = bodies.len() as i64;
+        let request = GetRequest { topic: "T", queue_id, offset, max_count: 32, max_bytes: 1 << 20 };
+        let found = store.get(&request, None).unwrap();
+        if found.status != GetStatus::Found {
+            return bodies;
+        }
+        for run in &found.runs {
+            for entry in entries(run) {
+                let record = entry.unwrap();
+                assert_eq!(record.queue_offset, bodies.len() as i64);
+                record.verify(false).unwrap();
+                bodies.push(record.body.to_vec());
+            }
+        }
+    }
+}
+
+fn body(number: usize) -> Vec<u8> {
+    format!("{number:0width$}", width = 100 + number % 3000).into_bytes()
+}
+
+#[test]
+fn messages_survive_clean_and_unclean_ends_over_many_files() {
+    let root = tempfile::tempdir().unwrap();
+    let mut expected: [Vec<Vec<u8>>; 2] = Default::default();
+    for round in 0..6 {
+        let store = open(root.path());
+        for (queue, expected) in expected.iter().enumerate() {
+            assert_eq!(bodies(&store, queue as i32), *expected, "round {round}");
+        }
+        for number in 0..150 {
+            let queue = number % 2;
+            let appended = append(&store, queue as i32, &body(round * 150 + number)).unwrap();
+            assert_eq!(appended.queue_offset, expected[queue].len() as i64);
+            expected[queue].push(body(round * 150 + number));
+        }
+        if round % 2 == 0 {
+            store.close().unwrap();
+            assert!(!root.path().join("abort").exists());
+        }
+        drop(store);
+    }
+    let files = std::fs::read_dir(root.path().join("commitlog")).unwrap().count();
+    assert!(files >= 8, "{files} files");
+}
+
+#[test]
+fn a_torn_tail_is_cut_off_and_written_over() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path());
+    append(&store, 0, b"first").unwrap();
+    let second = append(&store, 0, &[b'x'; 5000]).unwrap();
+    drop(store);
+    let log = root.path().join("commitlog/00000000000000000000");
+    let mut bytes = std::fs::read(&log).unwrap();
+    // The last page of the second record never reached the disk.
+    let torn = second.physical_offset as usize + 4000..second.end() as usize;
+    bytes[torn].fill(0);
+    std::fs::write(&log, bytes).unwrap();
+    let store = open(root.path());
+    assert_eq!(bodies(&store, 0), [b"first".to_vec()]);
+    let again = append(&store, 0, b"second").unwrap();
+    assert_eq!((again.physical_offset, again.queue_offset), (second.physical_offset, 1));
+    assert_eq!(bodies(&store, 0), [b"first".to_vec(), b"second".to_vec()]);
+}
+
+#[tokio::test]
+async fn flushed_means_synced() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path());
+    let appended = append(&store, 0, b"a").unwrap();
+    store.flushed(appended.end()).await.unwrap();
+    assert!(store.flushed_offset() >= appended.end());
+}
+
+#[test]
+fn a_locked_store_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let _store = open(root.path());
+    let error = Store::open(&config(root.path()), Arc::new(Arrivals::default())).err().unwrap();
+    assert!(error.to_string().ends_with("the store is locked by another process"), "{error}");
+}
+
+#[test]
+fn messages_that_no_record_can_hold_are_illegal() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path());
+    assert!(matches!(append(&store, 0, &vec![0; 32 * 1024 + 1]), Err(AppendError::MessageTooLarge { .. })));
+    assert!(matches!(append(&store, -1, b"a"), Err(AppendError::Queue { .. })));
+    assert_eq!(append(&store, 0, &vec![0; 32 * 1024]).unwrap().physical_offset, 0);
+    store.close().unwrap();
+    assert_eq!(append(&store, 0, b"a"), Err(AppendError::Shutdown));
+}
