@@ -1,1 +1,26 @@
-//! apogee-broker
+//! The broker: what a request means. It owns topics, groups, offsets, clients and held pulls, and knows
+//! neither bytes on the wire nor bytes on disk.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod attributes;
+mod broker;
+mod client;
+mod clock;
+mod config;
+mod group;
+mod lock;
+mod names;
+mod offset;
+mod pull;
+mod query;
+mod registration;
+mod router;
+mod send;
+mod start;
+mod stats;
+mod tasks;
+mod topic;
+
+pub(crate) use broker::Broker;
+pub use start::{Running, StartError};

@@ -33,24 +33,14 @@ fn run(arguments: &NamesrvArguments) -> Result<(), Box<dyn Error>> {
 
 async fn serve(settings: NamesrvSettings) -> Result<(), Box<dyn Error>> {
     let mut signal = ShutdownSignal::install()?;
-    let (serialization, name) = serialization()?;
+    let serialization = Serialization::of_process()?;
     let host = settings.server.bind_address.clone();
     let listening = Listening::start(settings, serialization).await?;
     // Scripts and people wait for this line; it is the reference's.
     let port = listening.local_addr().port();
-    say(&format!("The Name Server boot success. serializeType={name}, address {host}:{port}"))?;
+    say(&format!("The Name Server boot success. serializeType={}, address {host}:{port}", serialization.name()))?;
     listening.run(async { tracing::info!("{}: shutting down", signal.wait().await) }).await;
     Ok(())
-}
-
-/// How answers' headers are written, as the environment says, and its name.
-fn serialization() -> Result<(Serialization, String), Box<dyn Error>> {
-    let name = std::env::var("ROCKETMQ_SERIALIZE_TYPE").ok().filter(|name| !name.is_empty());
-    let name = name.unwrap_or_else(|| "JSON".to_owned());
-    match Serialization::from_name(&name) {
-        Some(serialization) => Ok((serialization, name)),
-        None => Err(format!("ROCKETMQ_SERIALIZE_TYPE={name}: JSON or ROCKETMQ is expected").into()),
-    }
 }
 
 /// Prints a line, also into a pipe or file, at once.

@@ -86,6 +86,13 @@ impl Command {
         self
     }
 
+    /// Attaches a header without fields, which is written as `{}` (trap 8).
+    #[must_use]
+    pub fn with_empty_header(mut self) -> Self {
+        self.fields.get_or_insert_default();
+        self
+    }
+
     /// Adds one field that belongs to no header class.
     #[must_use]
     pub fn with_field(mut self, key: &str, value: &str) -> Self {

@@ -30,7 +30,27 @@ impl Serialization {
         }
     }
 
-    /// The setting of a process: `rocketmq.serialize.type` / `ROCKETMQ_SERIALIZE_TYPE`.
+    /// The setting of this process: the environment's `ROCKETMQ_SERIALIZE_TYPE`, JSON where it is not set.
+    ///
+    /// # Errors
+    /// The text of a value that is neither JSON nor ROCKETMQ.
+    pub fn of_process() -> Result<Self, String> {
+        let name = std::env::var("ROCKETMQ_SERIALIZE_TYPE").unwrap_or_default();
+        if name.is_empty() {
+            return Ok(Self::Json);
+        }
+        Self::from_name(&name).ok_or_else(|| format!("ROCKETMQ_SERIALIZE_TYPE={name}: JSON or ROCKETMQ is expected"))
+    }
+
+    /// The name in settings and ready lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Json => "JSON",
+            Self::RocketMq => "ROCKETMQ",
+        }
+    }
+
+    /// The serialisation of a name.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "JSON" => Some(Self::Json),

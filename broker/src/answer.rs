@@ -1,0 +1,68 @@
+//! How a handler answers, and the one place that says what a refusal means on the wire.
+
+use std::borrow::Cow;
+
+use apogee_remoting::json::JsonError;
+use apogee_remoting::{Command, HeaderError, ResponseCode};
+
+use crate::group::GroupError;
+use crate::topic::TopicError;
+
+/// What a handler that answers at once returns.
+pub(crate) type Answer = Result<Command, Refusal>;
+
+/// A request that is not carried out: the code and the remark that its sender gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) code: ResponseCode,
+    pub(crate) remark: Cow<'static, str>,
+}
+
+impl Refusal {
+    pub(crate) fn new(code: ResponseCode, remark: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, remark: remark.into() }
+    }
+}
+
+impl From<Refusal> for Command {
+    fn from(refusal: Refusal) -> Self {
+        Self::error(refusal.code, refusal.remark)
+    }
+}
+
+/// The reference ends in an exception where a needed field is missing or malformed, and answers SYSTEM_ERROR (trap 6).
+impl From<HeaderError> for Refusal {
+    fn from(error: HeaderError) -> Self {
+        Self::new(ResponseCode::SYSTEM_ERROR, error.to_string())
+    }
+}
+
+/// A body that does not parse ends in an exception there, too.
+impl From<JsonError> for Refusal {
+    fn from(error: JsonError) -> Self {
+        Self::new(ResponseCode::SYSTEM_ERROR, error.to_string())
+    }
+}
+
+/// A file that cannot be read.
+impl From<std::io::Error> for Refusal {
+    fn from(error: std::io::Error) -> Self {
+        tracing::error!(%error, "a file of the store cannot be read");
+        Self::new(ResponseCode::SYSTEM_ERROR, error.to_string())
+    }
+}
+
+impl From<TopicError> for Refusal {
+    fn from(error: TopicError) -> Self {
+        Self::new(ResponseCode::SYSTEM_ERROR, error.to_string())
+    }
+}
+
+impl From<GroupError> for Refusal {
+    fn from(error: GroupError) -> Self {
+        Self::new(ResponseCode::SYSTEM_ERROR, error.to_string())
+    }
+}
+
+/// What the reference appends to remarks about things that an operator has to set up first.
+pub(crate) const SEE_FAQ: &str = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.";

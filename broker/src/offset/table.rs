@@ -1,0 +1,216 @@
+//! Where each group is with each queue.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use apogee_remoting::protocol::data_version::DataVersion;
+use apogee_remoting::protocol::offset::ConsumerOffsetSerializeWrapper;
+use dashmap::DashMap;
+use parking_lot::Mutex;
+
+use crate::clock::Clock;
+
+/// Separates topic and group in the keys of the file and of the wire form.
+const SEPARATOR: char = '@';
+
+/// Consumed and pulled offsets of all groups.
+pub(crate) struct OffsetTable {
+    groups: DashMap<Arc<str>, HashMap<Box<str>, TopicOffsets>>,
+    version: Mutex<DataVersion>,
+    clock: Clock,
+    /// Number of commits; every `version_step`-th of them makes a new version.
+    commits: AtomicU64,
+    /// Number of changes of any kind.
+    changes: AtomicU64,
+    /// Number of the last change that was saved.
+    saved: Mutex<u64>,
+}
+
+/// A group's offsets in the queues of one topic.
+#[derive(Clone, Default)]
+struct TopicOffsets {
+    /// Offset behind the last message consumed, by queue.
+    consumed: BTreeMap<i32, i64>,
+    /// Offset behind the last message pulled, by queue.
+    pulled: BTreeMap<i32, i64>,
+    /// Offset that was set by an admin and that the group has not taken up yet, by queue.
+    reset: BTreeMap<i32, i64>,
+}
+
+impl OffsetTable {
+    /// The table that a file or another broker described.
+    pub(crate) fn new(saved: ConsumerOffsetSerializeWrapper, clock: Clock) -> Self {
+        let table = Self {
+            groups: DashMap::new(),
+            version: Mutex::new(saved.data_version),
+            clock,
+            commits: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
+            saved: Mutex::new(0),
+        };
+        for (key, offsets) in saved.offset_table {
+            table.restore(&key, |topic| topic.consumed = offsets);
+        }
+        for (key, offsets) in saved.pull_offset_table.into_iter().flatten() {
+            table.restore(&key, |topic| topic.pulled = offsets);
+        }
+        *table.saved.lock() = table.changes.load(Ordering::Acquire);
+        table
+    }
+
+    /// The offset behind the last consumed message, or the one that an admin set.
+    pub(crate) fn consumed(&self, group: &str, topic: &str, queue_id: i32) -> Option<i64> {
+        let topics = self.groups.get(group)?;
+        let offsets = topics.get(topic)?;
+        offsets.reset.get(&queue_id).or_else(|| offsets.consumed.get(&queue_id)).copied()
+    }
+
+    /// The offset behind the last pulled message; where nothing was pulled yet, the consumed one.
+    pub(crate) fn pulled(&self, group: &str, topic: &str, queue_id: i32) -> Option<i64> {
+        let pulled = self.groups.get(group).and_then(|topics| topics.get(topic)?.pulled.get(&queue_id).copied());
+        pulled.or_else(|| self.consumed(group, topic, queue_id))
+    }
+
+    /// Notes how far a group has consumed. Going back is allowed: that is how a reset looks.
+    pub(crate) fn commit(&self, group: &str, topic: &str, queue_id: i32, offset: i64, version_step: u64) {
+        self.with(group, topic, |offsets| offsets.consumed.insert(queue_id, offset));
+        let commits = self.commits.fetch_add(1, Ordering::Relaxed) + 1;
+        if commits % version_step.max(1) == 0 {
+            self.version.lock().advance(0, self.clock.now());
+        }
+    }
+
+    /// Notes how far a group has pulled.
+    pub(crate) fn note_pulled(&self, group: &str, topic: &str, queue_id: i32, offset: i64) {
+        self.with(group, topic, |offsets| offsets.pulled.insert(queue_id, offset));
+    }
+
+    /// Sets an offset that takes effect with the group's next pull, whatever it commits before.
+    pub(crate) fn reset(&self, group: &str, topic: &str, queue_id: i32, offset: i64) {
+        self.with(group, topic, |offsets| {
+            offsets.reset.insert(queue_id, offset);
+            offsets.consumed.insert(queue_id, offset);
+        });
+    }
+
+    /// Whether an offset was set that the group has not taken up yet.
+    pub(crate) fn is_reset(&self, group: &str, topic: &str, queue_id: i32) -> bool {
+        self.groups
+            .get(group)
+            .and_then(|topics| topics.get(topic).map(|offsets| offsets.reset.contains_key(&queue_id)))
+            .unwrap_or(false)
+    }
+
+    /// Takes up an offset that was set: the next pull goes on from there.
+    pub(crate) fn take_reset(&self, group: &str, topic: &str, queue_id: i32) -> Option<i64> {
+        // Almost no group has one: look with a shared lock first.
+        if !self.is_reset(group, topic, queue_id) {
+            return None;
+        }
+        self.groups.get_mut(group)?.get_mut(topic)?.reset.remove(&queue_id)
+    }
+
+    /// A group's consumed offsets in a topic, by queue.
+    pub(crate) fn consumed_in(&self, group: &str, topic: &str) -> BTreeMap<i32, i64> {
+        let consumed = |topics: &HashMap<Box<str>, TopicOffsets>| topics.get(topic).map(|offsets| offsets.consumed.clone());
+        self.groups.get(group).and_then(|topics| consumed(&topics)).unwrap_or_default()
+    }
+
+    /// Topics of which a group has consumed.
+    pub(crate) fn topics_of(&self, group: &str) -> Vec<String> {
+        let names = |topics: &HashMap<Box<str>, TopicOffsets>| {
+            topics.iter().filter(|(_, offsets)| !offsets.consumed.is_empty()).map(|(topic, _)| topic.to_string()).collect()
+        };
+        self.groups.get(group).map(|topics| names(&topics)).unwrap_or_default()
+    }
+
+    /// Groups that have consumed of a topic.
+    pub(crate) fn groups_of(&self, topic: &str) -> Vec<String> {
+        let has = |topics: &HashMap<Box<str>, TopicOffsets>| topics.get(topic).is_some_and(|o| !o.consumed.is_empty());
+        self.groups.iter().filter(|group| has(group)).map(|group| group.key().to_string()).collect()
+    }
+
+    /// Forgets a group.
+    pub(crate) fn remove_group(&self, group: &str) {
+        if self.groups.remove(group).is_some() {
+            self.changes.fetch_add(1, Ordering::Release);
+            self.version.lock().advance(0, self.clock.now());
+        }
+    }
+
+    /// Forgets a topic in all groups.
+    pub(crate) fn remove_topic(&self, topic: &str) {
+        for mut group in self.groups.iter_mut() {
+            group.remove(topic);
+        }
+        self.groups.retain(|_, topics| !topics.is_empty());
+        self.changes.fetch_add(1, Ordering::Release);
+    }
+
+    /// Lets `to` begin in a topic where `from` is.
+    pub(crate) fn clone_group(&self, from: &str, to: &str, topic: &str) {
+        let consumed = self.consumed_in(from, topic);
+        if !consumed.is_empty() {
+            self.with(to, topic, |offsets| offsets.consumed = consumed);
+        }
+    }
+
+    /// Hands everything to `save` if anything changed since the last time that this succeeded.
+    pub(crate) fn save_if_changed<E>(
+        &self,
+        save: impl FnOnce(&ConsumerOffsetSerializeWrapper) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // Taken before the snapshot: a change in between is saved once more next time.
+        let changes = self.changes.load(Ordering::Acquire);
+        let mut saved = self.saved.lock();
+        if *saved != changes {
+            save(&self.snapshot())?;
+            *saved = changes;
+        }
+        Ok(())
+    }
+
+    /// All of it in the form of the file and of the wire.
+    pub(crate) fn snapshot(&self) -> ConsumerOffsetSerializeWrapper {
+        let mut saved = ConsumerOffsetSerializeWrapper {
+            data_version: self.version.lock().clone(),
+            ..ConsumerOffsetSerializeWrapper::default()
+        };
+        let group_topics = saved.group_topic_map.get_or_insert_default();
+        let pulled = saved.pull_offset_table.get_or_insert_default();
+        for group in &self.groups {
+            for (topic, offsets) in group.value() {
+                let key = || format!("{topic}{SEPARATOR}{}", group.key());
+                if !offsets.consumed.is_empty() {
+                    saved.offset_table.insert(key(), offsets.consumed.clone());
+                    group_topics.entry(group.key().to_string()).or_default().insert(topic.to_string());
+                }
+                if !offsets.pulled.is_empty() {
+                    pulled.insert(key(), offsets.pulled.clone());
+                }
+            }
+        }
+        saved
+    }
+
+    fn restore(&self, key: &str, set: impl FnOnce(&mut TopicOffsets)) {
+        match key.split_once(SEPARATOR) {
+            Some((topic, group)) => self.with(group, topic, set),
+            None => tracing::warn!(key, "an entry of the consumer offsets names no topic@group and is left out"),
+        }
+    }
+
+    fn with<T>(&self, group: &str, topic: &str, act: impl FnOnce(&mut TopicOffsets) -> T) -> T {
+        let mut topics = match self.groups.get_mut(group) {
+            Some(topics) => topics,
+            None => self.groups.entry(Arc::from(group)).or_default(),
+        };
+        let result = match topics.get_mut(topic) {
+            Some(offsets) => act(offsets),
+            None => act(topics.entry(topic.into()).or_default()),
+        };
+        self.changes.fetch_add(1, Ordering::Release);
+        result
+    }
+}

@@ -1,0 +1,145 @@
+//! Reading for a pull, and what the client is told of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apogee_config::BrokerRole;
+use apogee_remoting::protocol::pull::PullMessageResponseHeader;
+use apogee_remoting::{Command, ResponseCode};
+use apogee_store::{GetRequest, GetResult, GetStatus};
+
+use super::check::{FLAG_COMMIT_OFFSET, FLAG_SUSPEND, Pull};
+use super::{Attempt, HoldPlan, Mode};
+use crate::Broker;
+use crate::answer::Refusal;
+
+/// Broker id of a master.
+const MASTER: i64 = 0;
+
+impl Pull<'_> {
+    /// Reads what the pull asks for, unless that needs a thread that may wait.
+    pub(super) fn read(self, broker: &Broker, mode: Mode) -> Attempt {
+        let header = &self.header;
+        let (topic, queue_id, offset) = (header.topic, header.queue_id, header.queue_offset);
+        if !mode.may_wait_for_disk && !broker.store.is_in_memory(topic, queue_id, offset) {
+            return Attempt::Cold;
+        }
+        let request = GetRequest {
+            topic,
+            queue_id,
+            offset,
+            max_count: header.max_msg_nums.max(0) as usize,
+            max_bytes: header.max_msg_bytes.filter(|bytes| *bytes > 0).map_or(usize::MAX, |bytes| bytes as usize),
+        };
+        let found = match broker.store.get(&request, Some(&self.filter)) {
+            Ok(found) => found,
+            Err(error) => return Attempt::Answer(Refusal::from(error).into()),
+        };
+        self.note_offsets(broker, mode, found.next_offset);
+        let code = response_code(found.status, header.queue_offset);
+        if code == ResponseCode::PULL_NOT_FOUND && mode.may_hold && header.sys_flag & FLAG_SUSPEND != 0 {
+            return Attempt::Hold(self.hold_plan(broker));
+        }
+        Attempt::Answer(self.answer(broker, code, found))
+    }
+
+    /// The offsets that a pull brings: where the group is with the queue, and how far it has pulled.
+    fn note_offsets(&self, broker: &Broker, mode: Mode, next_offset: i64) {
+        let header = &self.header;
+        broker.offsets.note_pulled(header.consumer_group, header.topic, header.queue_id, next_offset);
+        // A pull that was held brought its offset when it came.
+        if mode.is_first
+            && header.sys_flag & FLAG_COMMIT_OFFSET != 0
+            && let Some(consumed) = header.commit_offset
+        {
+            broker.commit_offset(header.consumer_group, header.topic, header.queue_id, consumed);
+        }
+    }
+
+    fn hold_plan(self, broker: &Broker) -> HoldPlan {
+        let settings = broker.settings();
+        let time = if settings.broker.long_polling_enable {
+            self.header.suspend_timeout_millis.unwrap_or(0)
+        } else {
+            settings.broker.short_polling_time_mills
+        };
+        HoldPlan {
+            topic: Arc::from(self.header.topic),
+            queue_id: self.header.queue_id,
+            offset: self.header.queue_offset,
+            filter: self.filter,
+            time: Duration::from_millis(time.max(0) as u64),
+        }
+    }
+
+    fn answer(&self, broker: &Broker, code: ResponseCode, found: GetResult) -> Command {
+        let settings = broker.settings();
+        let mut code = code;
+        let mut broker_id = match (settings.broker.slave_read_enable, found.suggest_slave) {
+            (false, _) => MASTER,
+            (true, true) => self.group.which_broker_when_consume_slowly,
+            (true, false) => self.group.broker_id,
+        };
+        // The master is preferred where this is a slave that need not help out.
+        if settings.store.broker_role == BrokerRole::Slave && !found.suggest_slave {
+            broker_id = MASTER;
+            if found.status != GetStatus::Found {
+                code = ResponseCode::PULL_RETRY_IMMEDIATELY;
+            }
+        }
+        let header = PullMessageResponseHeader {
+            suggest_which_broker_id: broker_id,
+            next_begin_offset: found.next_offset,
+            min_offset: found.min_offset,
+            max_offset: found.max_offset,
+            offset_delta: None,
+            topic_sys_flag: Some(self.topic.topic_sys_flag),
+            group_sys_flag: Some(self.group.group_sys_flag),
+            forbidden_type: None,
+        };
+        let answer = Command::response(code).with_remark(name(found.status)).with_header(&header);
+        if code == ResponseCode::SUCCESS {
+            broker.stats.pulled(self.header.consumer_group, self.header.topic, found.count, found.bytes);
+            return answer.with_body(found.runs);
+        }
+        if code == ResponseCode::PULL_OFFSET_MOVED {
+            tracing::warn!(
+                topic = self.header.topic,
+                queue = self.header.queue_id,
+                group = self.header.consumer_group,
+                asked = self.header.queue_offset,
+                next = found.next_offset,
+                "a pull outside the queue was moved"
+            );
+        }
+        answer
+    }
+}
+
+/// The status as the reference names it; clients see it as remark.
+fn name(status: GetStatus) -> &'static str {
+    match status {
+        GetStatus::Found => "FOUND",
+        GetStatus::NoMatchedMessage => "NO_MATCHED_MESSAGE",
+        GetStatus::MessageWasRemoving => "MESSAGE_WAS_REMOVING",
+        GetStatus::OffsetFoundNull => "OFFSET_FOUND_NULL",
+        GetStatus::OffsetOverflowBadly => "OFFSET_OVERFLOW_BADLY",
+        GetStatus::OffsetOverflowOne => "OFFSET_OVERFLOW_ONE",
+        GetStatus::OffsetTooSmall => "OFFSET_TOO_SMALL",
+        GetStatus::NoMatchedLogicQueue => "NO_MATCHED_LOGIC_QUEUE",
+        GetStatus::NoMessageInQueue => "NO_MESSAGE_IN_QUEUE",
+    }
+}
+
+fn response_code(status: GetStatus, asked: i64) -> ResponseCode {
+    match status {
+        GetStatus::Found => ResponseCode::SUCCESS,
+        GetStatus::MessageWasRemoving | GetStatus::NoMatchedMessage => ResponseCode::PULL_RETRY_IMMEDIATELY,
+        GetStatus::NoMatchedLogicQueue | GetStatus::NoMessageInQueue if asked != 0 => ResponseCode::PULL_OFFSET_MOVED,
+        GetStatus::NoMatchedLogicQueue
+        | GetStatus::NoMessageInQueue
+        | GetStatus::OffsetFoundNull
+        | GetStatus::OffsetOverflowOne => ResponseCode::PULL_NOT_FOUND,
+        GetStatus::OffsetOverflowBadly | GetStatus::OffsetTooSmall => ResponseCode::PULL_OFFSET_MOVED,
+    }
+}

@@ -1,0 +1,145 @@
+//! Held pulls: requests that found nothing and wait for a message.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use dashmap::DashMap;
+use tokio::sync::oneshot;
+
+use super::TagFilter;
+
+/// All held pulls, found by topic and queue.
+#[derive(Default)]
+pub(crate) struct HeldPulls {
+    topics: DashMap<Arc<str>, HashMap<i32, Vec<Held>>>,
+    /// Number of held pulls, so that an arrival costs one load where nobody waits.
+    count: AtomicUsize,
+    next_id: AtomicU64,
+}
+
+struct Held {
+    id: u64,
+    /// Queue offset of the first message that the puller lacks.
+    offset: i64,
+    filter: TagFilter,
+    wake: oneshot::Sender<()>,
+}
+
+/// One pull's place among the held ones; given up when dropped.
+pub(crate) struct Hold {
+    pulls: Arc<HeldPulls>,
+    topic: Arc<str>,
+    queue_id: i32,
+    id: u64,
+    woken: oneshot::Receiver<()>,
+}
+
+impl HeldPulls {
+    /// Registers a pull that waits for a message at `offset` or behind that passes `filter`.
+    ///
+    /// The caller looks at the queue's end once more afterwards: a message that arrived between its
+    /// last look and this call woke nobody.
+    pub(crate) fn hold(self: &Arc<Self>, topic: &str, queue_id: i32, offset: i64, filter: TagFilter) -> Hold {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let (wake, woken) = oneshot::channel();
+        // Counted before it is to be found: an arrival that sees zero came before.
+        self.count.fetch_add(1, Ordering::SeqCst);
+        let mut queues = match self.topics.get_mut(topic) {
+            Some(queues) => queues,
+            None => self.topics.entry(Arc::from(topic)).or_default(),
+        };
+        queues.entry(queue_id).or_default().push(Held { id, offset, filter, wake });
+        let topic = Arc::clone(queues.key());
+        drop(queues);
+        Hold { pulls: Arc::clone(self), topic, queue_id, id, woken }
+    }
+
+    /// Wakes the pulls that a message concerns. `next_offset` is the queue's end behind the message,
+    /// `tags_code` what its consume-queue unit holds.
+    pub(crate) fn arrived(&self, topic: &str, queue_id: i32, next_offset: i64, tags_code: i64) {
+        if self.count.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        let Some(mut queues) = self.topics.get_mut(topic) else { return };
+        let Some(held) = queues.get_mut(&queue_id) else { return };
+        let mut at = 0;
+        while let Some(pull) = held.get(at) {
+            if pull.offset < next_offset && pull.filter.matches(tags_code) {
+                // A pull that is gone meanwhile needs no answer.
+                let _ = held.swap_remove(at).wake.send(());
+                self.count.fetch_sub(1, Ordering::SeqCst);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Number of pulls that wait now.
+    pub(crate) fn len(&self) -> usize {
+        self.count.load(Ordering::SeqCst)
+    }
+}
+
+impl Hold {
+    /// Ends when a message for this pull arrived.
+    pub(crate) async fn woken(&mut self) {
+        // The sender goes away only by sending, or with this hold.
+        let _ = (&mut self.woken).await;
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let Some(mut queues) = self.pulls.topics.get_mut(&self.topic) else { return };
+        let Some(held) = queues.get_mut(&self.queue_id) else { return };
+        if let Some(at) = held.iter().position(|pull| pull.id == self.id) {
+            held.swap_remove(at);
+            self.pulls.count.fetch_sub(1, Ordering::SeqCst);
+        }
+        if held.is_empty() {
+            queues.remove(&self.queue_id);
+        }
+        let empty = queues.is_empty();
+        drop(queues);
+        if empty {
+            self.pulls.topics.remove_if(&self.topic, |_, queues| queues.is_empty());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_woken(hold: &mut Hold) -> bool {
+        hold.woken.try_recv().is_ok()
+    }
+
+    #[test]
+    fn wakes_exactly_those_who_wait_for_it() {
+        let pulls = Arc::new(HeldPulls::default());
+        let mut all = pulls.hold("T", 0, 5, TagFilter::All);
+        let mut tagged = pulls.hold("T", 0, 5, TagFilter::codes([7]));
+        let mut ahead = pulls.hold("T", 0, 6, TagFilter::All);
+        let mut other = pulls.hold("T", 1, 5, TagFilter::All);
+        pulls.arrived("T", 0, 6, 8);
+        assert!(is_woken(&mut all) && !is_woken(&mut tagged) && !is_woken(&mut ahead) && !is_woken(&mut other));
+        pulls.arrived("T", 0, 7, 7);
+        assert!(is_woken(&mut tagged) && is_woken(&mut ahead));
+        assert_eq!(pulls.len(), 1);
+    }
+
+    #[test]
+    fn a_dropped_hold_leaves_nothing_behind() {
+        let pulls = Arc::new(HeldPulls::default());
+        let first = pulls.hold("T", 0, 5, TagFilter::All);
+        let second = pulls.hold("T", 0, 5, TagFilter::All);
+        drop(first);
+        assert_eq!(pulls.len(), 1);
+        pulls.arrived("T", 0, 6, 0);
+        drop(second);
+        assert_eq!(pulls.len(), 0);
+        assert!(pulls.topics.is_empty());
+    }
+}

@@ -1,0 +1,96 @@
+//! Pulling: codes 11 and 361, with long polling.
+
+mod answer;
+mod check;
+mod filter;
+mod hold;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apogee_remoting::Command;
+use apogee_remoting::protocol::pull::PullMessageRequestHeader;
+use apogee_remoting::server::{Peer, Reply};
+use tokio::time::{Instant, timeout_at};
+
+use crate::Broker;
+use crate::answer::Refusal;
+
+pub(crate) use filter::TagFilter;
+pub(crate) use hold::HeldPulls;
+
+/// Answers with the messages behind an offset, at once or when one arrives.
+pub(crate) fn pull(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) -> Reply {
+    match attempt(broker, peer, &request, Mode { is_first: true, may_hold: true, may_wait_for_disk: false }) {
+        Attempt::Answer(answer) => answer.into(),
+        unfinished => Reply::later(finish(Arc::clone(broker), Arc::clone(peer), Arc::new(request), unfinished)),
+    }
+}
+
+/// What an attempt to answer a pull may do.
+#[derive(Clone, Copy)]
+struct Mode {
+    /// Whether this is the first attempt: what the pull brings along is taken up once.
+    is_first: bool,
+    /// Whether the pull may wait for a message; not so once its time is over.
+    may_hold: bool,
+    /// Whether the thread may wait for the disk.
+    may_wait_for_disk: bool,
+}
+
+/// How far an attempt came.
+enum Attempt {
+    Answer(Command),
+    /// The messages have to be read from the disk, which takes a thread that may wait.
+    Cold,
+    /// Nothing there yet.
+    Hold(HoldPlan),
+}
+
+/// What a pull without messages waits for.
+struct HoldPlan {
+    topic: Arc<str>,
+    queue_id: i32,
+    offset: i64,
+    filter: TagFilter,
+    time: Duration,
+}
+
+fn attempt(broker: &Broker, peer: &Peer, request: &Command, mode: Mode) -> Attempt {
+    let header = request.header::<PullMessageRequestHeader>().map_err(|error| Refusal::from(error).into());
+    match header.and_then(|header| check::check(broker, peer, request, header)) {
+        Ok(pull) => pull.read(broker, mode),
+        Err(refused) => Attempt::Answer(refused.into()),
+    }
+}
+
+/// Brings a pull to its end that could not be answered at once.
+async fn finish(broker: Arc<Broker>, peer: Arc<Peer>, request: Arc<Command>, mut state: Attempt) -> Command {
+    let mut deadline = None;
+    loop {
+        let may_hold = deadline.is_none_or(|deadline| Instant::now() < deadline);
+        state = match state {
+            Attempt::Answer(answer) => return answer,
+            Attempt::Cold => {
+                let (broker, peer, request) = (Arc::clone(&broker), Arc::clone(&peer), Arc::clone(&request));
+                let mode = Mode { is_first: false, may_hold, may_wait_for_disk: true };
+                let read = tokio::task::spawn_blocking(move || attempt(&broker, &peer, &request, mode));
+                match read.await {
+                    Ok(state) => state,
+                    Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+                }
+            }
+            Attempt::Hold(plan) => {
+                let deadline = *deadline.get_or_insert_with(|| Instant::now() + plan.time);
+                let mut hold = broker.held_pulls.hold(&plan.topic, plan.queue_id, plan.offset, plan.filter);
+                // A message that came before the hold was in place has woken nobody.
+                if broker.store.max_offset(&plan.topic, plan.queue_id) <= plan.offset {
+                    let _ = timeout_at(deadline, hold.woken()).await;
+                }
+                drop(hold);
+                let mode = Mode { is_first: false, may_hold: Instant::now() < deadline, may_wait_for_disk: false };
+                attempt(&broker, &peer, &request, mode)
+            }
+        };
+    }
+}

@@ -1,0 +1,96 @@
+//! Topics that changed and that the name servers do not know of yet.
+
+use std::collections::BTreeSet;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+
+/// Gathers changes for the next registration, and tells those who wait for it.
+pub(crate) struct TopicChanges {
+    state: Mutex<State>,
+    wake: Notify,
+    /// Number of the last change that is registered.
+    registered: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    topics: BTreeSet<String>,
+    /// Number of the last change.
+    last: u64,
+}
+
+/// What a registration has to tell.
+pub(crate) struct Pending {
+    pub(crate) topics: BTreeSet<String>,
+    number: u64,
+}
+
+impl TopicChanges {
+    pub(crate) fn new() -> Self {
+        Self { state: Mutex::default(), wake: Notify::new(), registered: watch::Sender::new(0) }
+    }
+
+    /// Notes that a topic was created, changed or deleted.
+    pub(crate) fn note(&self, topic: &str) {
+        let mut state = self.state.lock();
+        state.topics.insert(topic.to_owned());
+        state.last += 1;
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    /// Ends when everything noted so far was told to the name servers, whether they could be reached or not.
+    pub(crate) async fn registered(&self) {
+        let wanted = self.state.lock().last;
+        // The sender lives as long as this does.
+        let _ = self.registered.subscribe().wait_for(|registered| *registered >= wanted).await;
+    }
+
+    /// Ends when there is something to tell.
+    pub(super) async fn noted(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Takes what is to be told.
+    pub(super) fn take(&self) -> Pending {
+        let mut state = self.state.lock();
+        Pending { topics: std::mem::take(&mut state.topics), number: state.last }
+    }
+
+    /// Notes that a registration is through.
+    pub(super) fn done(&self, pending: &Pending) {
+        self.registered.send_replace(pending.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn waiting_ends_with_the_registration_that_covers_the_change() {
+        let changes = TopicChanges::new();
+        changes.registered().await;
+        changes.note("a");
+        let first = changes.take();
+        changes.note("b");
+        let waiting = changes.registered();
+        tokio::pin!(waiting);
+        changes.done(&first);
+        assert!(poll_once(&mut waiting).await.is_none());
+        let second = changes.take();
+        assert_eq!(second.topics, BTreeSet::from(["b".to_owned()]));
+        changes.done(&second);
+        waiting.await;
+    }
+
+    /// Polls once.
+    async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+        tokio::select! {
+            biased;
+            output = future => Some(output),
+            () = std::future::ready(()) => None,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Which handler a request goes to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apogee_remoting::server::{Peer, Reply, Service};
+use apogee_remoting::{Command, RequestCode as Code, ResponseCode};
+use tokio::time::timeout;
+
+use crate::Broker;
+use crate::answer::Answer;
+use crate::{client, config, group, lock, offset, pull, query, send, stats, topic};
+
+/// The handlers behind one of the broker's two ports.
+pub(crate) struct Router {
+    pub(crate) broker: Arc<Broker>,
+    /// The port `listenPort - 2`, which serves no request that may be held (trap 10).
+    pub(crate) is_fast: bool,
+}
+
+impl Service for Router {
+    fn call(&self, peer: &Arc<Peer>, request: Command) -> Reply {
+        let broker = &self.broker;
+        match request.request_code() {
+            Code::SEND_MESSAGE | Code::SEND_MESSAGE_V2 | Code::SEND_BATCH_MESSAGE => send::send(broker, peer, &request),
+            Code::PULL_MESSAGE | Code::LITE_PULL_MESSAGE if !self.is_fast => pull::pull(broker, peer, request),
+
+            Code::HEART_BEAT => now(client::heartbeat(broker, peer, &request)),
+            Code::UNREGISTER_CLIENT => now(client::unregister(broker, peer, &request)),
+            Code::CHECK_CLIENT_CONFIG => now(client::check_config(broker, &request)),
+            Code::GET_CONSUMER_LIST_BY_GROUP => now(client::consumer_list(broker, &request)),
+            Code::GET_CONSUMER_CONNECTION_LIST => now(client::consumer_connections(broker, &request)),
+            Code::GET_PRODUCER_CONNECTION_LIST => now(client::producer_connections(broker, &request)),
+
+            Code::QUERY_CONSUMER_OFFSET => now(offset::query(broker, &request)),
+            Code::UPDATE_CONSUMER_OFFSET => now(offset::update(broker, &request)),
+            Code::SEARCH_OFFSET_BY_TIMESTAMP => now(offset::search(broker, &request)),
+            Code::GET_MAX_OFFSET => now(offset::max(broker, &request)),
+            Code::GET_MIN_OFFSET => now(offset::min(broker, &request)),
+            Code::GET_EARLIEST_MSG_STORETIME => now(offset::earliest_time(broker, &request)),
+            Code::GET_ALL_CONSUMER_OFFSET => now(offset::get_all(broker)),
+
+            Code::LOCK_BATCH_MQ => now(lock::lock(broker, &request)),
+            Code::UNLOCK_BATCH_MQ => now(lock::unlock(broker, &request)),
+
+            Code::UPDATE_AND_CREATE_TOPIC => registered(broker, topic::update(broker, &request)),
+            Code::UPDATE_AND_CREATE_TOPIC_LIST => registered(broker, topic::update_list(broker, &request)),
+            Code::GET_ALL_TOPIC_CONFIG => now(topic::get_all(broker, &request)),
+            Code::GET_TOPIC_CONFIG => now(topic::get(broker, &request)),
+            Code::DELETE_TOPIC_IN_BROKER => now(topic::delete(broker, &request)),
+
+            Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP => now(group::update(broker, &request)),
+            Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST => now(group::update_list(broker, &request)),
+            Code::GET_ALL_SUBSCRIPTIONGROUP_CONFIG => now(group::get_all(broker, &request)),
+            Code::GET_SUBSCRIPTIONGROUP_CONFIG => now(group::get(broker, &request)),
+            Code::DELETE_SUBSCRIPTIONGROUP => now(group::delete(broker, &request)),
+
+            Code::VIEW_MESSAGE_BY_ID => now(query::view(broker, &request)),
+
+            Code::UPDATE_BROKER_CONFIG => now(config::update(broker, &request)),
+            Code::GET_BROKER_CONFIG => now(config::get(broker)),
+            Code::GET_BROKER_RUNTIME_INFO => now(stats::runtime_info(broker)),
+            Code::GET_TOPIC_STATS_INFO => now(stats::topic(broker, &request)),
+            Code::GET_CONSUME_STATS => now(stats::consume(broker, &request)),
+
+            other => Command::error(
+                ResponseCode::REQUEST_CODE_NOT_SUPPORTED,
+                format!(" request type {other} not supported"),
+            )
+            .into(),
+        }
+    }
+
+    fn closed(&self, peer: &Arc<Peer>) {
+        client::connection_closed(&self.broker, peer);
+    }
+}
+
+fn now(answer: Answer) -> Reply {
+    answer.unwrap_or_else(Command::from).into()
+}
+
+/// An answer that waits until the name servers know of the change: whoever made it asks them for the route next.
+fn registered(broker: &Arc<Broker>, answer: Answer) -> Reply {
+    match answer {
+        Ok(answer) => {
+            let broker = Arc::clone(broker);
+            Reply::later(async move {
+                // A name server that does not answer must not keep the admin waiting.
+                let _ = timeout(LONGEST_WAIT_FOR_REGISTRATION, broker.topic_changes.registered()).await;
+                answer
+            })
+        }
+        Err(refusal) => Command::from(refusal).into(),
+    }
+}
+
+const LONGEST_WAIT_FOR_REGISTRATION: Duration = Duration::from_secs(2);

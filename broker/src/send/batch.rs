@@ -1,0 +1,96 @@
+//! Several messages in one request.
+
+use apogee_config::BrokerSettings;
+use apogee_remoting::message::batch::{BatchMember, decode};
+use apogee_remoting::message::id::OffsetMessageId;
+use apogee_remoting::message::properties::{Properties, PropertiesBuf, key};
+use apogee_remoting::message::record::Draft;
+use apogee_remoting::message::sys_flag;
+use apogee_remoting::protocol::send::{SendMessageRequestHeader, SendMessageResponseHeader};
+use apogee_remoting::protocol::topic::TopicFilterType;
+use apogee_remoting::server::Peer;
+use apogee_remoting::{Command, ResponseCode};
+
+use super::{Stored, check, refusal};
+use crate::Broker;
+use crate::answer::Refusal;
+use crate::names;
+
+/// Longest topic of a batch, as in the reference.
+const LONGEST_TOPIC: usize = 127;
+
+/// Stores the members of a batch next to one another, each as a record of its own, all or none.
+pub(super) fn send(
+    broker: &Broker,
+    settings: &BrokerSettings,
+    peer: &Peer,
+    message: &SendMessageRequestHeader<'_>,
+    request: &Command,
+) -> Result<Stored, Refusal> {
+    let illegal = |remark: String| Refusal::new(ResponseCode::MESSAGE_ILLEGAL, remark);
+    let topic = check::check(broker, settings, peer, message)?;
+    let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
+    if message.topic.len() > LONGEST_TOPIC {
+        return Err(illegal(format!("message topic length too long {}", message.topic.len())));
+    }
+    if message.topic.starts_with(names::RETRY_PREFIX) {
+        return Err(illegal(format!("batch request does not support retry group {}", message.topic)));
+    }
+    let body = request.body.bytes();
+    let members: Vec<BatchMember<'_>> =
+        decode(&body).collect::<Result<_, _>>().map_err(|error| illegal(format!("the batch is malformed: {error}")))?;
+    if members.is_empty() {
+        return Err(illegal("the batch holds no message".to_owned()));
+    }
+    // A member without a last separator gets it: later readers would run its value into what follows.
+    let properties: Vec<_> = members.iter().map(|member| PropertiesBuf::from_text(member.properties)).collect();
+    let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
+    let draft = Draft {
+        topic: message.topic,
+        queue_id,
+        flag: 0,
+        sys_flag: message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 },
+        born_timestamp: message.born_timestamp,
+        born_host: peer.address(),
+        store_host: broker.store_host,
+        reconsume_times: message.reconsume_times.unwrap_or(0),
+        prepared_transaction_offset: 0,
+        body: &[],
+        properties: &[],
+    };
+    let drafts = members.iter().zip(&properties).map(|(member, properties)| Draft {
+        flag: member.flag,
+        body: member.body,
+        properties: properties.as_bytes(),
+        ..draft
+    });
+    let appended = broker
+        .store
+        .append_all(message.topic, queue_id, drafts)
+        .map_err(|error| refusal::refusal(broker, settings, &error))?;
+    let (Some(first), Some(last)) = (appended.first(), appended.last()) else {
+        return Err(illegal("the batch holds no message".to_owned()));
+    };
+    broker.stats.stored(message.topic, appended.len(), appended.iter().map(|one| one.size).sum());
+    let mut ids = String::with_capacity(appended.len() * 33);
+    for (index, one) in appended.iter().enumerate() {
+        if index > 0 {
+            ids.push(',');
+        }
+        OffsetMessageId { store_host: broker.store_host, offset: one.physical_offset }.write(&mut ids);
+    }
+    let sent = Properties::new(message.properties.unwrap_or_default().as_bytes());
+    let header = SendMessageResponseHeader {
+        msg_id: &ids,
+        queue_id,
+        queue_offset: first.queue_offset,
+        transaction_id: sent.get_str(key::UNIQ_KEY),
+        batch_uniq_id: None,
+        recall_handle: None,
+    };
+    Ok(Stored {
+        answer: Command::response(ResponseCode::SUCCESS).with_header(&header),
+        end: last.end(),
+        waits: sent.get(key::WAIT) != Some(b"false"),
+    })
+}

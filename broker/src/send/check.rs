@@ -1,0 +1,85 @@
+//! What is looked at before a message is stored, in the reference's order and with its remarks.
+
+use std::sync::Arc;
+
+use apogee_config::BrokerSettings;
+use apogee_remoting::ResponseCode;
+use apogee_remoting::protocol::send::SendMessageRequestHeader;
+use apogee_remoting::protocol::topic::TopicConfig;
+use apogee_remoting::server::Peer;
+
+use crate::answer::{Refusal, SEE_FAQ};
+use crate::topic::{PERM_READ, PERM_WRITE, SYS_FLAG_UNIT, SYS_FLAG_UNIT_SUB};
+use crate::{Broker, names};
+
+/// Finds the topic of a message, creating it where that is allowed, and checks that it takes the message.
+pub(super) fn check(
+    broker: &Broker,
+    settings: &BrokerSettings,
+    peer: &Peer,
+    message: &SendMessageRequestHeader<'_>,
+) -> Result<Arc<TopicConfig>, Refusal> {
+    let topic = message.topic;
+    let known = broker.topics.get(topic);
+    if settings.broker.broker_permission & PERM_WRITE == 0 && known.as_ref().is_some_and(|config| config.order) {
+        let remark = format!("the broker[{}] sending message is forbidden", settings.broker.broker_ip1);
+        return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark));
+    }
+    if broker.now() < settings.broker.start_accept_send_request_time_stamp {
+        return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, "broker unable to service, until its configured start time"));
+    }
+    names::check_topic(topic).map_err(|remark| Refusal::new(ResponseCode::INVALID_PARAMETER, remark))?;
+    if names::is_closed_to_senders(topic) {
+        let remark = format!("Sending message to topic[{topic}] is forbidden.");
+        return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark));
+    }
+    let config = match known {
+        Some(config) => config,
+        None => create(broker, message)?,
+    };
+    let queues = config.write_queue_nums.max(config.read_queue_nums);
+    if message.queue_id >= queues {
+        let remark = format!(
+            "request queueId[{}] is illegal, topic[{topic}] has {} write and {} read queues. Producer: {}",
+            message.queue_id,
+            config.write_queue_nums,
+            config.read_queue_nums,
+            peer.address()
+        );
+        return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, remark));
+    }
+    Ok(config)
+}
+
+fn create(broker: &Broker, message: &SendMessageRequestHeader<'_>) -> Result<Arc<TopicConfig>, Refusal> {
+    let topic = message.topic;
+    let is_retry = topic.starts_with(names::RETRY_PREFIX);
+    let sys_flag = match (message.unit_mode == Some(true), is_retry) {
+        (false, _) => 0,
+        (true, true) => SYS_FLAG_UNIT_SUB,
+        (true, false) => SYS_FLAG_UNIT,
+    };
+    let default_topic = message.default_topic.unwrap_or_default();
+    let queues = message.default_topic_queue_nums.unwrap_or(0);
+    let mut created = broker.topics.create_like(topic, default_topic, queues, sys_flag)?;
+    if created.is_none() && is_retry {
+        let retry = TopicConfig {
+            topic_name: topic.to_owned(),
+            read_queue_nums: 1,
+            write_queue_nums: 1,
+            perm: PERM_READ | PERM_WRITE,
+            topic_sys_flag: sys_flag,
+            ..TopicConfig::default()
+        };
+        created = Some(broker.topics.get_or_create(retry)?);
+    }
+    created.ok_or_else(|| {
+        let remark = format!("topic[{topic}] not exist, apply first please!{SEE_FAQ}");
+        Refusal::new(ResponseCode::TOPIC_NOT_EXIST, remark)
+    })
+}
+
+/// The queue asked for; any of them where the producer leaves it to the broker.
+pub(super) fn queue(asked: i32, queues: i32) -> i32 {
+    if asked >= 0 { asked } else { fastrand::i32(0..queues.max(1)) }
+}

@@ -1,0 +1,66 @@
+//! Sending: codes 10, 310 and 320.
+
+mod batch;
+mod check;
+mod properties;
+mod refusal;
+mod single;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apogee_config::{BrokerSettings, FlushDiskType};
+use apogee_remoting::protocol::send::SendMessageRequestHeader;
+use apogee_remoting::server::{Peer, Reply};
+use apogee_remoting::{Command, ResponseCode};
+use tokio::time::timeout;
+
+use crate::Broker;
+use crate::answer::Refusal;
+
+/// A message or a batch that is in the log.
+struct Stored {
+    answer: Command,
+    /// Physical offset behind it.
+    end: i64,
+    /// Whether the producer wants its answer only when the message is where the broker's role says.
+    waits: bool,
+}
+
+/// Stores the message or the batch of a request and answers with its place.
+pub(crate) fn send(broker: &Arc<Broker>, peer: &Peer, request: &Command) -> Reply {
+    let settings = broker.settings();
+    let stored = SendMessageRequestHeader::of(request).map_err(Refusal::from).and_then(|message| {
+        if message.batch == Some(true) {
+            batch::send(broker, &settings, peer, &message, request)
+        } else {
+            single::send(broker, &settings, peer, &message, request)
+        }
+    });
+    match stored {
+        Ok(stored) if stored.waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush => {
+            let broker = Arc::clone(broker);
+            let answer = with_trace(&settings, stored.answer);
+            let limit = Duration::from_millis(settings.store.sync_flush_timeout.max(1) as u64);
+            Reply::later(async move { settle(&broker, answer, stored.end, limit).await })
+        }
+        Ok(stored) => with_trace(&settings, stored.answer).into(),
+        Err(refusal) => with_trace(&settings, refusal.into()).into(),
+    }
+}
+
+/// The client reads both from every answer, refusals included (trap 12).
+fn with_trace(settings: &BrokerSettings, mut answer: Command) -> Command {
+    let fields = answer.fields.get_or_insert_default();
+    fields.push("MSG_REGION", &settings.broker.region_id);
+    fields.push("TRACE_ON", if settings.broker.trace_on { "true" } else { "false" });
+    answer
+}
+
+/// Waits until a message is durable. One that is not in time is stored all the same, and the producer is told so.
+async fn settle(broker: &Broker, answer: Command, end: i64, limit: Duration) -> Command {
+    match timeout(limit, broker.store.flushed(end)).await {
+        Ok(Ok(())) => answer,
+        Ok(Err(_)) | Err(_) => Command { code: ResponseCode::FLUSH_DISK_TIMEOUT.0, ..answer },
+    }
+}

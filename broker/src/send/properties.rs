@@ -1,0 +1,35 @@
+//! The properties of a message on its way from the client to the log.
+
+use apogee_config::BrokerSettings;
+use apogee_remoting::message::properties::{Properties, PropertiesBuf, key};
+
+use crate::Broker;
+
+/// Properties as they are stored: what the client sent, without a pop handle, and with
+/// what a broker adds to a single send (trap 13).
+pub(super) fn for_single(broker: &Broker, settings: &BrokerSettings, sent: &str) -> PropertiesBuf {
+    let mut properties = PropertiesBuf::from_text(sent.as_bytes());
+    let mut has_unique_key = false;
+    let mut has_own = false;
+    for (name, _) in Properties::new(sent.as_bytes()) {
+        has_unique_key |= name == key::UNIQ_KEY.as_bytes();
+        has_own |= is_replaced(name);
+    }
+    if has_own {
+        properties.retain(|name| !is_replaced(name));
+    }
+    if !has_unique_key {
+        properties.push(key::UNIQ_KEY, broker.unique_ids.next(broker.now()));
+    }
+    properties
+        .push(key::MSG_REGION, &settings.broker.region_id)
+        .push(key::TRACE_ON, if settings.broker.trace_on { "true" } else { "false" })
+        .push(key::CLUSTER, &settings.broker.broker_cluster_name);
+    properties
+}
+
+/// Properties that a client may send but that the broker sets or drops.
+fn is_replaced(name: &[u8]) -> bool {
+    const OWN: [&str; 4] = [key::MSG_REGION, key::TRACE_ON, key::CLUSTER, key::POP_CK];
+    OWN.iter().any(|own| name == own.as_bytes())
+}

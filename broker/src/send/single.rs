@@ -1,0 +1,60 @@
+//! One message.
+
+use apogee_config::BrokerSettings;
+use apogee_remoting::message::id::OffsetMessageId;
+use apogee_remoting::message::properties::key;
+use apogee_remoting::message::record::Draft;
+use apogee_remoting::message::sys_flag;
+use apogee_remoting::protocol::send::{SendMessageRequestHeader, SendMessageResponseHeader};
+use apogee_remoting::protocol::topic::TopicFilterType;
+use apogee_remoting::server::Peer;
+use apogee_remoting::{Command, ResponseCode};
+
+use super::{Stored, check, properties, refusal};
+use crate::Broker;
+use crate::answer::Refusal;
+
+pub(super) fn send(
+    broker: &Broker,
+    settings: &BrokerSettings,
+    peer: &Peer,
+    message: &SendMessageRequestHeader<'_>,
+    request: &Command,
+) -> Result<Stored, Refusal> {
+    let topic = check::check(broker, settings, peer, message)?;
+    let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
+    let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
+    let properties = properties::for_single(broker, settings, message.properties.unwrap_or_default());
+    let body = request.body.bytes();
+    let draft = Draft {
+        topic: message.topic,
+        queue_id,
+        flag: message.flag,
+        sys_flag: message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 },
+        born_timestamp: message.born_timestamp,
+        born_host: peer.address(),
+        store_host: broker.store_host,
+        reconsume_times: message.reconsume_times.unwrap_or(0),
+        prepared_transaction_offset: 0,
+        body: &body,
+        properties: properties.as_bytes(),
+    };
+    let appended = broker.store.append(&draft).map_err(|error| refusal::refusal(broker, settings, &error))?;
+    broker.stats.stored(message.topic, 1, appended.size);
+    let mut message_id = String::with_capacity(32);
+    OffsetMessageId { store_host: broker.store_host, offset: appended.physical_offset }.write(&mut message_id);
+    let view = properties.view();
+    let header = SendMessageResponseHeader {
+        msg_id: &message_id,
+        queue_id,
+        queue_offset: appended.queue_offset,
+        transaction_id: view.get_str(key::UNIQ_KEY),
+        batch_uniq_id: None,
+        recall_handle: None,
+    };
+    Ok(Stored {
+        answer: Command::response(ResponseCode::SUCCESS).with_header(&header),
+        end: appended.end(),
+        waits: view.get(key::WAIT) != Some(b"false"),
+    })
+}

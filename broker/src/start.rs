@@ -1,0 +1,201 @@
+//! Bringing a broker up and down.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apogee_config::BrokerSettings;
+use apogee_config::state_file::{StateFile, StateFileError};
+use apogee_remoting::client::{Client, ClientOptions, NameServers};
+use apogee_remoting::Serialization;
+use apogee_remoting::json;
+use apogee_remoting::message::id::UniqueIds;
+use apogee_remoting::server::{BindError, ConnectionOptions, Server, ServerOptions};
+use apogee_store::{Arrival, ArrivalListener, Store};
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::clock::Clock;
+use crate::group::GroupTable;
+use crate::offset::OffsetTable;
+use crate::pull::HeldPulls;
+use crate::registration::TopicChanges;
+use crate::router::Router;
+use crate::topic::TopicTable;
+use crate::{Broker, registration, tasks};
+
+/// A broker that serves.
+pub struct Running {
+    broker: Arc<Broker>,
+    serialization: Serialization,
+    /// Tells the servers and tasks to end.
+    stop: watch::Sender<bool>,
+    servers: Vec<JoinHandle<()>>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// Why a broker could not start. One line that names what is to be mended.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// A port cannot be listened on.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] apogee_store::OpenError),
+    /// A table of the broker can neither be read from its file nor from the backup.
+    #[error(transparent)]
+    State(#[from] StateFileError),
+    /// `brokerIP1` is no address.
+    #[error("brokerIP1={0} is no IP address")]
+    Address(String),
+    /// `listenPort` leaves no room for the fast port.
+    #[error("listenPort={0} leaves no room for the fast port two below it")]
+    Port(i32),
+}
+
+impl Running {
+    /// Opens the store, reads the tables, listens, and tells the name servers.
+    ///
+    /// # Errors
+    /// Nothing was changed on disk if a port is taken, and nothing but what a recovery does otherwise.
+    pub async fn start(settings: BrokerSettings, serialization: Serialization) -> Result<Self, StartError> {
+        let port = settings.server.listen_port;
+        let fast_port = u16::try_from(port - 2).map_err(|_| StartError::Port(port))?;
+        let options = server_options(&settings, serialization);
+        // Both ports first: when one is taken, the disk stays untouched.
+        let main = Server::bind(&listen_address(&settings, port as u16), options.clone()).await?;
+        let fast = Server::bind(&listen_address(&settings, fast_port), options).await?;
+
+        let broker = Arc::new(open(settings)?);
+        let (stop, stopped) = watch::channel(false);
+        let serve = |server: Server, is_fast| {
+            let router = Arc::new(Router { broker: Arc::clone(&broker), is_fast });
+            let mut stopped = stopped.clone();
+            tokio::spawn(async move {
+                server.run(router, async move { drop(stopped.wait_for(|stop| *stop).await) }).await;
+            })
+        };
+        let servers = vec![serve(main, false), serve(fast, true)];
+        registration::register_all(&broker).await;
+        let tasks = tasks::spawn(&broker);
+        Ok(Self { broker, serialization, stop, servers, tasks })
+    }
+
+    /// The line that operators wait for, as the reference prints it.
+    pub fn ready_line(&self) -> String {
+        let settings = self.broker.settings();
+        let config = &settings.broker;
+        let (name, address, serialization) = (&config.broker_name, &self.broker.address, self.serialization.name());
+        let mut line = format!("The broker[{name}, {address}] boot success. serializeType={serialization}");
+        if let Some(servers) = &config.namesrv_addr {
+            line.push_str(" and name server is ");
+            line.push_str(servers);
+        }
+        line
+    }
+
+    /// Leaves the name servers, finishes what is in hand, and writes everything down.
+    pub async fn stop(self) {
+        registration::unregister(&self.broker).await;
+        self.stop.send_replace(true);
+        for server in self.servers {
+            // A server that panicked has reported it.
+            let _ = server.await;
+        }
+        for task in self.tasks {
+            task.abort();
+            let _ = task.await;
+        }
+        tasks::save_offsets(&self.broker);
+        let store = Arc::clone(&self.broker.store);
+        drop(self.broker);
+        let closed = tokio::task::spawn_blocking(move || store.close()).await;
+        if let Ok(Err(error)) = closed {
+            tracing::error!(%error, "the store was not closed cleanly");
+        }
+    }
+}
+
+/// Opens what is on disk.
+fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
+    let clock = Clock;
+    let ip: IpAddr = parse_ip(&settings.broker.broker_ip1)?;
+    let store_host = SocketAddr::new(ip, settings.server.listen_port as u16);
+    let held_pulls = Arc::new(HeldPulls::default());
+    let store = Store::open(&settings.store, Arc::new(Arrivals(Arc::clone(&held_pulls))))?;
+
+    let topic_changes = Arc::new(TopicChanges::new());
+    let topics = state_file(&settings, "topics.json");
+    let saved = read(&topics)?;
+    let topics = TopicTable::new(topics, saved, &settings, clock, Arc::clone(&topic_changes));
+    let groups = state_file(&settings, "subscriptionGroup.json");
+    let saved = read(&groups)?;
+    let groups = GroupTable::new(groups, saved, clock);
+    let offsets_file = state_file(&settings, "consumerOffset.json");
+    let offsets = OffsetTable::new(read(&offsets_file)?, clock);
+
+    let client = Arc::new(Client::new(ClientOptions::default()));
+    let port = settings.server.listen_port;
+    Ok(Broker {
+        name_servers: NameServers::new(client, registration::addresses(&settings.broker)),
+        address: format!("{}:{port}", settings.broker.broker_ip1),
+        ha_address: format!("{}:{}", settings.broker.broker_ip2, settings.store.ha_listen_port),
+        unique_ids: UniqueIds::new(ip, std::process::id(), port as u32),
+        settings: ArcSwap::from_pointee(settings),
+        settings_version: Mutex::default(),
+        clock,
+        store,
+        topics,
+        topic_changes,
+        groups,
+        offsets,
+        offsets_file,
+        producers: Default::default(),
+        consumers: Default::default(),
+        locks: Default::default(),
+        held_pulls,
+        stats: Default::default(),
+        boot_time: clock.now(),
+        store_host,
+    })
+}
+
+/// Wakes held pulls when the store's dispatcher has made a message readable.
+struct Arrivals(Arc<HeldPulls>);
+
+impl ArrivalListener for Arrivals {
+    fn arrived(&self, arrival: &Arrival<'_>) {
+        self.0.arrived(arrival.topic, arrival.queue_id, arrival.max_offset, arrival.tags_code);
+    }
+}
+
+fn state_file(settings: &BrokerSettings, name: &str) -> StateFile {
+    StateFile::new(PathBuf::from(&settings.store.store_path_root_dir).join("config").join(name))
+}
+
+fn read<T: DeserializeOwned + Default>(file: &StateFile) -> Result<T, StateFileError> {
+    Ok(file.read(json::from_slice)?.unwrap_or_default())
+}
+
+/// Reads an address as `brokerIP1` may have it: `::1`, `[::1]`, with or without a zone.
+fn parse_ip(text: &str) -> Result<IpAddr, StartError> {
+    let bare = text.trim().trim_start_matches('[').trim_end_matches(']');
+    let bare = bare.split_once('%').map_or(bare, |(address, _)| address);
+    bare.parse().map_err(|_| StartError::Address(text.to_owned()))
+}
+
+fn listen_address(settings: &BrokerSettings, port: u16) -> String {
+    format!("{}:{port}", settings.server.bind_address)
+}
+
+fn server_options(settings: &BrokerSettings, serialization: Serialization) -> ServerOptions {
+    let idle = settings.server.server_channel_max_idle_time_seconds.max(0) as u64;
+    let connection = ConnectionOptions { serialization, idle: Duration::from_secs(idle), ..ConnectionOptions::default() };
+    ServerOptions { connection, ..ServerOptions::default() }
+}

@@ -1,0 +1,49 @@
+//! What a broker does by itself from time to time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apogee_remoting::json;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::{Broker, client, registration};
+
+/// How often silent clients are looked for, as in the reference.
+const CLIENT_SCAN: Duration = Duration::from_secs(10);
+/// How often rates are sampled.
+const SAMPLING: Duration = Duration::from_secs(10);
+
+/// Starts all of them. They end by being aborted.
+pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
+    let offsets = Duration::from_millis(broker.settings().broker.flush_consumer_offset_interval.max(1) as u64);
+    vec![
+        tokio::spawn(registration::keep_registered(Arc::clone(broker))),
+        every(offsets, broker, save_offsets),
+        every(CLIENT_SCAN, broker, client::close_silent),
+        every(SAMPLING, broker, |broker| broker.stats.sample(broker.now())),
+    ]
+}
+
+/// Writes the offsets down if any changed since the last time.
+pub(crate) fn save_offsets(broker: &Broker) {
+    if let Err(error) = broker.offsets.save_if_changed(|offsets| broker.offsets_file.write(json::to_vec_pretty(offsets))) {
+        tracing::error!(%error, "consumer offsets are not saved");
+    }
+}
+
+/// Calls `act` again and again on a thread that may wait for the disk.
+fn every(period: Duration, broker: &Arc<Broker>, act: impl Fn(&Broker) + Clone + Send + 'static) -> JoinHandle<()> {
+    let broker = Arc::clone(broker);
+    tokio::spawn(async move {
+        let mut ticks = interval(period);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.tick().await;
+        loop {
+            ticks.tick().await;
+            let (broker, act) = (Arc::clone(&broker), act.clone());
+            // A panic was reported by the panic hook; the next turn is another try.
+            let _ = tokio::task::spawn_blocking(move || act(&broker)).await;
+        }
+    })
+}
