@@ -1,0 +1,57 @@
+//! Load on a broker and what comes of it: rates, latencies, processor time and memory of the server.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod compare;
+mod connections;
+mod echo;
+mod generate;
+mod proof;
+mod pull;
+mod report;
+mod send;
+mod server_process;
+mod tail;
+mod topic;
+mod wire;
+
+use clap::{Parser, Subcommand};
+
+/// Measures a broker; every command prints a table, or one line of JSON with --json.
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serves: answers every request at once and stores nothing. The ceiling for a broker.
+    Echo(echo::Options),
+    /// Sends as fast as answers come (closed loop), or at a given rate (open loop).
+    Send(send::Options),
+    /// Pulls queues from their beginning.
+    Pull(pull::Options),
+    /// Sends at a rate and pulls at the same time: latency from one end to the other.
+    #[command(alias = "e2e")]
+    Tail(tail::Options),
+    /// Opens idle clients with one heartbeat each: time and memory.
+    Connections(connections::Options),
+    /// Runs ours, the reference and the echo server in turn under the same load.
+    Compare(compare::Options),
+    /// Sends a few messages by way of a name server and receives them.
+    Proof(proof::Options),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::Echo(options) => echo::run(&options),
+        Command::Send(options) => send::run(&options),
+        Command::Pull(options) => pull::run(&options),
+        Command::Tail(options) => tail::run(&options),
+        Command::Connections(options) => connections::run(&options),
+        Command::Compare(options) => compare::run(&options),
+        Command::Proof(options) => proof::run(&options),
+    }
+}
