@@ -148,7 +148,7 @@ impl Report {
                 ),
             ));
         }
-        lines.iter().map(|line| format!("{line}\n")).collect()
+        lines.join("\n") + "\n"
     }
 }
 

@@ -1,4 +1,108 @@
-use anyhow::Result;
-#[derive(clap::Args)]
-pub struct Options {}
-pub fn run(_: &Options) -> Result<()> { Ok(()) }
+//! Sends at a rate while long polls wait: latency from the time a message was due to the time it was received.
+
+use std::thread;
+
+use anyhow::{Result, anyhow};
+use apogee_remoting::message::record::entries;
+use apogee_remoting::protocol::offset::{GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader};
+use apogee_remoting::{Command, RequestCode};
+use clap::Args;
+use hdrhistogram::Histogram;
+
+use crate::clock::{nanos, to_nanos};
+use crate::generate::{self, Course};
+use crate::pull::{PullShape, Puller};
+use crate::report::{Latency, histogram};
+use crate::server_process::ServerProcess;
+use crate::wire::Caller;
+use crate::{send, topic};
+
+/// The load: the options of `send`, whose latencies become those of the whole way.
+#[derive(Args)]
+pub struct Options {
+    #[command(flatten)]
+    send: send::Options,
+    /// Connections that pull, each with a thread.
+    #[arg(long, default_value_t = 1)]
+    pullers: usize,
+}
+
+/// Measures and prints. The messages of the report are those received.
+pub fn run(options: &Options) -> Result<()> {
+    let mut load = options.send.clone();
+    let rate = *load.rate.get_or_insert(5000.0);
+    let topics = topic::names(&load.topic, load.topics);
+    if !load.no_create {
+        topic::create(&load.broker, &topics, load.queues)?;
+    }
+    let pullers = options.connect(&topics)?;
+    let course = Course::new(load.warm_up, load.duration, (load.most_gib * f64::from(1 << 30)) as u64);
+    let lanes = load.lanes(&course)?;
+    let (latency, (sent, watched)) = thread::scope(|scope| {
+        let pullers: Vec<_> = pullers.into_iter().map(|puller| scope.spawn(|| receive(puller, &course))).collect();
+        let sent = generate::run(lanes, || course.watch(load.server_pid.map(ServerProcess)));
+        let mut latency = histogram();
+        for puller in pullers {
+            latency.add(puller.join().map_err(|_| anyhow!("a pulling thread panicked"))??)?;
+        }
+        anyhow::Ok((latency, sent?))
+    })?;
+    let received = latency.len();
+    let load = format!("end to end at {rate:.0} messages/s, {} bytes; {} were acknowledged", load.body, sent.messages);
+    let mut report = sent.report(load, &watched, options.send.body);
+    report.messages = received;
+    report.latency = Latency::of(&latency);
+    report.server = watched.usage(received);
+    report.print(options.send.json)
+}
+
+impl Options {
+    /// Connects the pullers; they start behind what is stored.
+    fn connect(&self, topics: &[String]) -> Result<Vec<Puller>> {
+        let mut caller = Caller::connect(&self.send.broker)?;
+        let mut queues = Vec::new();
+        for topic in topics {
+            for queue in 0..self.send.queues {
+                queues.push((topic.clone(), queue, max_offset(&mut caller, topic, queue)?));
+            }
+        }
+        let shape = PullShape { most: 32, filter: "*".into(), hold_millis: HOLD_MILLIS };
+        let count = self.pullers.clamp(1, queues.len().max(1));
+        (0..count)
+            .map(|number| {
+                let own = queues.iter().skip(number).step_by(count).cloned();
+                Puller::connect(&self.send.broker, own, shape.clone())
+            })
+            .collect()
+    }
+}
+
+/// Latencies of the messages that were due in the measured time, until all of them must have come.
+fn receive(mut puller: Puller, course: &Course) -> Result<Histogram<u64>> {
+    let mut latency = histogram();
+    puller.ask_all()?;
+    // A held request is answered at the latest when its time is over, so this ends.
+    while nanos() < course.until() + to_nanos(1.0) {
+        puller.next(|answer| {
+            let now = nanos();
+            for record in entries(answer.records) {
+                let due = record?.body.first_chunk().map_or(0, |start| u64::from_be_bytes(*start));
+                if (course.from..course.until()).contains(&due) {
+                    latency.saturating_record(now.saturating_sub(due).max(1));
+                }
+            }
+            anyhow::Ok(())
+        })??;
+        puller.ask_again()?;
+    }
+    Ok(latency)
+}
+
+/// Offset behind the newest message of a queue.
+fn max_offset(caller: &mut Caller, topic: &str, queue_id: i32) -> Result<i64> {
+    let header = GetMaxOffsetRequestHeader { topic, queue_id, committed: true };
+    let response = caller.call(&Command::request(RequestCode::GET_MAX_OFFSET).with_header(&header))?;
+    Ok(response.header::<GetMaxOffsetResponseHeader>()?.offset)
+}
+
+const HOLD_MILLIS: i64 = 2000;

@@ -137,7 +137,8 @@ impl Lane {
             connection.flush()?;
         }
         let readable: Vec<bool> = {
-            let mut waiting: Vec<PollFd> = self.connections.iter().map(|c| PollFd::new(c.stream(), events(c))).collect();
+            let mut waiting: Vec<PollFd> =
+                self.connections.iter().map(|c| PollFd::new(c.stream(), events(c))).collect();
             let wait = Timespec { tv_sec: (wait / NANOS) as i64, tv_nsec: (wait % NANOS) as i64 };
             match poll(&mut waiting, Some(&wait)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(()),

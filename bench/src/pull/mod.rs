@@ -1,0 +1,149 @@
+//! Pulls queues from their beginning.
+
+mod puller;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use anyhow::{Result, anyhow};
+use apogee_remoting::ResponseCode;
+use clap::Args;
+use hdrhistogram::Histogram;
+
+pub use puller::{PullShape, Puller};
+
+use crate::clock::nanos;
+use crate::generate::Course;
+use crate::report::{Latency, Report, histogram};
+use crate::server_process::ServerProcess;
+use crate::topic;
+
+/// The load.
+#[derive(Args)]
+pub struct Options {
+    /// Broker, host:port.
+    #[arg(long)]
+    broker: String,
+    /// Process to measure.
+    #[arg(long)]
+    server_pid: Option<u32>,
+    /// Topic, or the beginning of their names when there are several.
+    #[arg(long, default_value = "apogee-bench")]
+    topic: String,
+    /// Topics.
+    #[arg(long, default_value_t = 1)]
+    topics: usize,
+    /// Queues of each topic.
+    #[arg(long, default_value_t = 8)]
+    queues: i32,
+    /// Connections, each with a thread; the queues are spread over them and asked for at the same time.
+    #[arg(long, default_value_t = 2)]
+    connections: usize,
+    /// Messages asked for at once.
+    #[arg(long, default_value_t = 32)]
+    most: i32,
+    /// Filter expression.
+    #[arg(long, default_value = "*")]
+    filter: String,
+    /// End after so many seconds, or when all queues are read.
+    #[arg(long, default_value_t = 60.0)]
+    duration: f64,
+    /// Print one line of JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Measures and prints.
+pub fn run(options: &Options) -> Result<()> {
+    let mut pullers = options.pullers()?;
+    let course = Course::new(0.0, options.duration, u64::MAX);
+    let running = AtomicUsize::new(pullers.len());
+    let (outcome, watched) = thread::scope(|scope| {
+        let pullers: Vec<_> = pullers.drain(..).map(|puller| scope.spawn(|| read(puller, &course, &running))).collect();
+        let watched = course.watch(options.server_pid.map(ServerProcess));
+        let mut outcome = Outcome::default();
+        for puller in pullers {
+            outcome.add(&puller.join().map_err(|_| anyhow!("a pulling thread panicked"))??)?;
+        }
+        anyhow::Ok((outcome, watched?))
+    })?;
+    let report = Report {
+        latency: Latency::of(&outcome.latency),
+        server: watched.usage(outcome.messages),
+        ..Report::new(options.describe(), watched.seconds, outcome.messages, outcome.bytes)
+    };
+    report.print(options.json)
+}
+
+impl Options {
+    fn pullers(&self) -> Result<Vec<Puller>> {
+        let queues: Vec<_> = topic::names(&self.topic, self.topics)
+            .into_iter()
+            .flat_map(|topic| (0..self.queues).map(move |queue| (topic.clone(), queue)))
+            .collect();
+        let shape = PullShape { most: self.most, filter: self.filter.clone(), hold_millis: 0 };
+        let connections = self.connections.clamp(1, queues.len().max(1));
+        (0..connections)
+            .map(|number| {
+                let own = queues.iter().skip(number).step_by(connections);
+                Puller::connect(&self.broker, own.map(|(topic, queue)| (topic.clone(), *queue, 0)), shape.clone())
+            })
+            .collect()
+    }
+
+    fn describe(&self) -> String {
+        let Self { topics, queues, most, connections, .. } = self;
+        format!("pull {topics} topics x {queues} queues, {most} at a time, {connections} connections; whole records")
+    }
+}
+
+/// What one connection, or all of them, got.
+struct Outcome {
+    latency: Histogram<u64>,
+    messages: u64,
+    /// Bytes of records.
+    bytes: u64,
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        Self { latency: histogram(), messages: 0, bytes: 0 }
+    }
+}
+
+impl Outcome {
+    fn add(&mut self, other: &Self) -> Result<()> {
+        self.latency.add(&other.latency)?;
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+        Ok(())
+    }
+}
+
+/// Reads the puller's queues to their ends; the last one to get there ends the measurement.
+fn read(mut puller: Puller, course: &Course, running: &AtomicUsize) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let mut pull = || -> Result<()> {
+        puller.ask_all()?;
+        while puller.open() > 0 && nanos() < course.until() {
+            let code = puller.next(|answer| {
+                outcome.latency.saturating_record(answer.latency.max(1));
+                outcome.messages += answer.count_records();
+                outcome.bytes += answer.records.len() as u64;
+                answer.code
+            })?;
+            // Nothing fits here, or the queue begins later: these answers tell where to go on. Others: it ends here.
+            if let ResponseCode::SUCCESS | ResponseCode::PULL_RETRY_IMMEDIATELY | ResponseCode::PULL_OFFSET_MOVED =
+                ResponseCode(code)
+            {
+                puller.ask_again()?;
+            }
+        }
+        Ok(())
+    };
+    let result = pull();
+    if running.fetch_sub(1, Ordering::Relaxed) == 1 || result.is_err() {
+        course.end();
+    }
+    result.map(|()| outcome)
+}
