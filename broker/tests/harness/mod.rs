@@ -1,0 +1,173 @@
+//! A broker in this process, spoken to over real sockets.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use apogee_broker::Running;
+use apogee_config::BrokerSettings;
+use apogee_remoting::client::{Client, ClientOptions};
+use apogee_remoting::protocol::pull::PullMessageRequestHeader;
+use apogee_remoting::protocol::send::SendMessageRequestHeader;
+use apogee_remoting::{Command, EncodeHeader, RequestCode, ResponseCode, Serialization};
+use tempfile::TempDir;
+
+/// How long a test waits for anything before it fails.
+pub const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A running master with its files in a folder of its own and a client of it.
+pub struct TestBroker {
+    /// `127.0.0.1:listenPort`.
+    pub address: String,
+    /// The connections of the test.
+    pub client: Client,
+    folder: TempDir,
+    settings: BrokerSettings,
+    running: Running,
+}
+
+impl TestBroker {
+    /// Starts a broker without name servers.
+    pub async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// The same with changed settings.
+    pub async fn start_with(change: impl FnOnce(&mut BrokerSettings)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = BrokerSettings::default();
+        settings.broker.broker_name = "broker-a".into();
+        settings.broker.broker_ip1 = "127.0.0.1".into();
+        settings.broker.broker_ip2 = "127.0.0.1".into();
+        settings.server.bind_address = "127.0.0.1".into();
+        settings.store.store_path_root_dir = folder.path().join("store").to_string_lossy().into_owned();
+        settings.store.store_path_commit_log = None;
+        settings.store.mapped_file_size_commit_log = 1 << 20;
+        settings.config_file = Some(folder.path().join("broker.properties"));
+        change(&mut settings);
+        let port = free_ports();
+        settings.server.listen_port = port;
+        settings.broker.listen_port = port;
+        settings.store.ha_listen_port = port + 1;
+        Self::run(folder, settings).await
+    }
+
+    /// Ends the broker as a signal does and starts it again on the same files and ports.
+    pub async fn restart(self) -> Self {
+        drop(self.client);
+        self.running.stop().await;
+        Self::run(self.folder, self.settings).await
+    }
+
+    /// Ends the broker as a signal does.
+    pub async fn stop(self) {
+        drop(self.client);
+        self.running.stop().await;
+    }
+
+    async fn run(folder: TempDir, settings: BrokerSettings) -> Self {
+        let address = format!("127.0.0.1:{}", settings.server.listen_port);
+        let running = Running::start(settings.clone(), Serialization::Json).await.unwrap();
+        Self { address, client: new_client(), folder, settings, running }
+    }
+
+    /// Sends a request and gives its answer, whatever it says.
+    pub async fn call(&self, request: Command) -> Command {
+        self.client.call(&self.address, request, TIMEOUT).await.unwrap()
+    }
+
+    /// The same, for an answer that must say SUCCESS.
+    pub async fn ok(&self, request: Command) -> Command {
+        let answer = self.call(request).await;
+        assert_eq!(answer.response_code(), ResponseCode::SUCCESS, "{:?}", answer.remark);
+        answer
+    }
+
+    /// A request of `code` with this header, for [`Self::call`] and [`Self::ok`].
+    pub fn request(code: RequestCode, header: &impl EncodeHeader) -> Command {
+        Command::request(code).with_header(header)
+    }
+
+    /// Sends one message without properties and gives its queue offset.
+    pub async fn send(&self, topic: &str, queue_id: i32, body: &str) -> i64 {
+        self.send_with(topic, queue_id, "", body).await
+    }
+
+    /// The same with properties as the wire has them (name, byte 1, value, byte 2).
+    pub async fn send_with(&self, topic: &str, queue_id: i32, properties: &str, body: &str) -> i64 {
+        let header = SendMessageRequestHeader { queue_id, properties: Some(properties), ..send_header(topic) };
+        let request = Self::request(RequestCode::SEND_MESSAGE, &header).with_body(body.to_owned());
+        self.ok(request).await.field("queueOffset").unwrap().parse().unwrap()
+    }
+
+    /// Asks until `answers` gives a value: for what the broker does a little later by itself.
+    pub async fn wait_for<T>(&self, what: &str, mut answers: impl AsyncFnMut(&Self) -> Option<T>) -> T {
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            if let Some(value) = answers(self).await {
+                return value;
+            }
+            assert!(Instant::now() < deadline, "in vain waited for: {what}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+/// A client with connections of its own.
+pub fn new_client() -> Client {
+    Client::new(ClientOptions::default())
+}
+
+/// A send as a Java producer makes it, into queue 0 of an automatic topic.
+pub fn send_header(topic: &str) -> SendMessageRequestHeader<'_> {
+    SendMessageRequestHeader {
+        producer_group: Some("PG"),
+        topic,
+        default_topic: Some("TBW102"),
+        default_topic_queue_nums: Some(4),
+        queue_id: 0,
+        sys_flag: 0,
+        born_timestamp: 1_700_000_000_000,
+        flag: 0,
+        properties: Some(""),
+        reconsume_times: Some(0),
+        unit_mode: Some(false),
+        batch: Some(false),
+        max_reconsume_times: None,
+    }
+}
+
+/// A pull as a Java consumer makes it, of everything in queue 0, answered at once.
+pub fn pull_header<'a>(group: &'a str, topic: &'a str) -> PullMessageRequestHeader<'a> {
+    PullMessageRequestHeader {
+        consumer_group: group,
+        topic,
+        lite_topic: None,
+        queue_id: 0,
+        queue_offset: 0,
+        max_msg_nums: 32,
+        // The subscription comes with the request.
+        sys_flag: 0x4,
+        commit_offset: Some(0),
+        suspend_timeout_millis: Some(0),
+        subscription: Some("*"),
+        sub_version: Some(0),
+        expression_type: Some("TAG"),
+        max_msg_bytes: None,
+        request_source: None,
+        proxy_froward_client_id: None,
+    }
+}
+
+/// The middle one of four ports in a row that nobody listens on: fast port, unused, port, replication port.
+fn free_ports() -> i32 {
+    loop {
+        // Below the range that the system gives to outgoing connections.
+        let port = fastrand::u16(12_000..32_000);
+        if [port - 2, port, port + 1].into_iter().all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()) {
+            return i32::from(port);
+        }
+    }
+}
