@@ -55,6 +55,7 @@ impl Service for Router {
             Code::GET_SUBSCRIPTIONGROUP_CONFIG => now(group::get(broker, &request)),
             Code::DELETE_SUBSCRIPTIONGROUP => now(group::delete(broker, &request)),
 
+            Code::QUERY_MESSAGE => query::by_key(broker, request),
             Code::VIEW_MESSAGE_BY_ID => now(query::view(broker, &request)),
 
             Code::UPDATE_BROKER_CONFIG => now(config::update(broker, &request)),

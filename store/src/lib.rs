@@ -13,6 +13,7 @@ pub mod read;
 mod store;
 
 pub use dispatch::{Arrival, ArrivalListener};
+pub use index::IndexKind;
 pub use log::{AppendError, Appended, NeverReached};
 pub use read::{Boundary, GetRequest, GetResult, GetStatus, MessageFilter};
-pub use store::{OpenError, Store};
+pub use store::{KeyQuery, KeyQueryResult, OpenError, Store};

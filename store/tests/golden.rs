@@ -194,7 +194,7 @@ fn keys_lead_to_records(store: &Opened) {
         };
         let (begin, end) = (number(expected, "begin"), number(expected, "end"));
         let max = (number(expected, "maxNum") as usize).min(64);
-        let found = store.index.query(topic, key, IndexKind::Key, max, begin, end).unwrap();
+        let found = store.index.reader().query(topic, key, IndexKind::Key, max, begin, end).unwrap();
         let there = |offset: &i64| (store.log.min_offset()..store.log.max_offset()).contains(offset);
         let expected = rows.iter().map(|row| row[2].as_i64().unwrap());
         // some were written after the reference opened the store

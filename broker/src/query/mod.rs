@@ -1,10 +1,14 @@
-//! Looking up messages: code 33.
+//! Looking up messages: codes 12 and 33.
+
+mod by_key;
 
 use apogee_remoting::protocol::query::ViewMessageRequestHeader;
 use apogee_remoting::{Command, ResponseCode};
 
 use crate::Broker;
 use crate::answer::{Answer, Refusal};
+
+pub(crate) use by_key::by_key;
 
 /// The message at a place of the log (33).
 pub(crate) fn view(broker: &Broker, request: &Command) -> Answer {

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use tracing::error;
 
-use super::table::{IndexKind, IndexTable, QueryOffsets};
+use super::reader::IndexReader;
+use super::table::IndexTable;
 use super::writer::IndexWriter;
 use crate::dispatch::Dispatch;
 use crate::read::RecordSource;
@@ -52,24 +53,9 @@ impl IndexBuilder {
         Ok(Self { index, walk, stop, thread: Some(thread) })
     }
 
-    /// [`IndexTable::query`] over everything that is in the log, unless the index is far behind.
-    ///
-    /// # Errors
-    /// A file cannot be read.
-    pub fn query(
-        &self,
-        topic: &str,
-        key: &str,
-        kind: IndexKind,
-        max: usize,
-        begin: i64,
-        end: i64,
-    ) -> io::Result<QueryOffsets> {
-        if self.walk.behind_bytes() < CATCH_UP_FOR_QUERY {
-            // an error is the thread's to report
-            let _ = self.walk.catch_up();
-        }
-        self.index.query(topic, key, kind, max, begin, end)
+    /// What answers queries.
+    pub fn reader(&self) -> IndexReader {
+        IndexReader { index: Arc::clone(&self.index), walk: Arc::clone(&self.walk) }
     }
 
     /// The files.
@@ -146,5 +132,3 @@ impl Stop {
 
 const LOOK: Duration = Duration::from_millis(200);
 const FLUSH: Duration = Duration::from_secs(10);
-/// A query indexes this much of the log itself, so that it sees what was just sent.
-const CATCH_UP_FOR_QUERY: i64 = 16 << 20;

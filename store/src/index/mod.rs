@@ -10,9 +10,11 @@
 mod builder;
 mod file;
 mod header;
+mod reader;
 mod slots;
 mod table;
 mod writer;
 
 pub use builder::IndexBuilder;
+pub use reader::IndexReader;
 pub use table::{IndexKind, IndexTable, QueryOffsets};

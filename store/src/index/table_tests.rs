@@ -41,7 +41,7 @@ impl Fixture {
 }
 
 fn query(index: &IndexBuilder, key: &str, kind: IndexKind) -> Vec<i64> {
-    index.query("t", key, kind, 64, FOREVER.0, FOREVER.1).unwrap().offsets
+    index.reader().query("t", key, kind, 64, FOREVER.0, FOREVER.1).unwrap().offsets
 }
 
 fn all_there(index: &IndexBuilder, places: &[i64]) {
@@ -75,11 +75,11 @@ fn times_and_numbers_limit() {
     let fixture = Fixture::new();
     let places: Vec<_> = (0..40).map(|n| fixture.append(n)).collect();
     let index = fixture.build(true);
-    let within = |begin, end, max| index.query("t", "all", IndexKind::Key, max, begin, end).unwrap().offsets;
+    let within = |begin, end, max| index.reader().query("t", "all", IndexKind::Key, max, begin, end).unwrap().offsets;
     assert_eq!(within(1_010_000, 1_020_000, 64), places[10..=20]);
     assert_eq!(within(FOREVER.0, FOREVER.1, 3), places[37..]);
     assert!(within(0, 999_000, 64).is_empty());
-    let found = index.query("t", "none", IndexKind::Key, 64, 0, 1).unwrap();
+    let found = index.reader().query("t", "none", IndexKind::Key, 64, 0, 1).unwrap();
     assert_eq!((found.last_update_time, found.last_update_offset), (1_039_000, places[39]));
 }
 

@@ -1,5 +1,6 @@
 //! The store as a whole: what a broker holds.
 
+mod key_query;
 mod open;
 mod read;
 
@@ -9,12 +10,13 @@ use std::sync::Arc;
 use apogee_remoting::message::record::Draft;
 use parking_lot::Mutex;
 
+pub use key_query::{KeyQuery, KeyQueryResult};
 pub use open::OpenError;
 
 use crate::checkpoint::Checkpoint;
 use crate::disk::Space;
 use crate::dispatch::{Dispatch, Dispatcher, QueueFlusher};
-use crate::index::IndexBuilder;
+use crate::index::{IndexBuilder, IndexReader};
 use crate::log::{AppendError, Appended, Batch, CommitLog, NeverReached};
 use crate::marks::{AbortMark, StoreLock};
 use crate::queue::{Queue, QueueTable};
@@ -26,6 +28,8 @@ pub struct Store {
     queues: Arc<QueueTable>,
     dispatch: Arc<Dispatch>,
     checkpoint: Arc<Checkpoint>,
+    /// None when no index is built, or none is to be asked.
+    index: Option<IndexReader>,
     limits: ReadLimits,
     space: Space,
     abort: AbortMark,

@@ -109,8 +109,9 @@ impl Store {
         let threads = start_threads(config, &log, &queues, &dispatch, &checkpoint, waker, clean).map_err(io)?;
         tracing::info!(root = %root.display(), clean, min, end, ms = started.elapsed().as_millis() as u64, "store open");
         let limits = read_limits(config);
+        let index = threads.index.as_ref().filter(|_| config.index_file_read_enable).map(IndexBuilder::reader);
         let threads = Mutex::new(Some(threads));
-        Ok(Arc::new(Self { log, queues, dispatch, checkpoint, limits, space, abort, threads, _lock: lock }))
+        Ok(Arc::new(Self { log, queues, dispatch, checkpoint, index, limits, space, abort, threads, _lock: lock }))
     }
 }
 
@@ -146,7 +147,8 @@ fn start_threads(
             }
         })?
     };
-    let index = if config.message_index_enable { Some(start_index(config, log, checkpoint, clean)?) } else { None };
+    let indexed = config.message_index_enable && config.index_file_write_enable;
+    let index = if indexed { Some(start_index(config, log, checkpoint, clean)?) } else { None };
     Ok(Threads { dispatcher: Dispatcher::start(Arc::clone(dispatch), waker)?, queue_flusher, index })
 }
 
