@@ -14,6 +14,7 @@ import sys
 import time
 
 from frames import Connection, quote_keys
+from records import records
 from steps import Close, Pushed, Raw, Request
 
 
@@ -26,7 +27,10 @@ class Side:
 
     def on(self, name):
         if name not in self.connections:
-            self.connections[name] = Connection(self.address)
+            host, port = self.address.rsplit(":", 1)
+            # A broker's second port lies two below the first.
+            port = int(port) - (2 if name.startswith("fast") else 0)
+            self.connections[name] = Connection(f"{host}:{port}")
         return self.connections[name]
 
     def answer(self, step):
@@ -62,7 +66,9 @@ def normal(value):
     if isinstance(value, dict):
         return {key: normal(item) for key, item in value.items()}
     if isinstance(value, list):
-        return sorted((normal(item) for item in value), key=lambda item: json.dumps(item, sort_keys=True))
+        # A connection's port says nothing of the order.
+        return sorted((normal(item) for item in value),
+                      key=lambda item: re.sub(r"127\.0\.0\.1:\d+", "", json.dumps(item, sort_keys=True)))
     return value
 
 
@@ -77,11 +83,25 @@ def remark_start(answer):
     return re.split("[:,]", (answer.get("remark") or "")[:24])[0]
 
 
+def keys_of(answer):
+    """The names in a text of `name=value` lines."""
+    return sorted(line.split("=", 1)[0] for line in answer["body"].decode().splitlines() if "=" in line)
+
+
+def table_keys_of(answer):
+    body = body_of(answer)
+    return sorted(body.get("table", {})) if isinstance(body, dict) else body
+
+
 PARTS = {
     "code": lambda answer: answer["code"],
     "remark": lambda answer: answer.get("remark"),
     "remark-start": remark_start,
     "fields": lambda answer: answer.get("extFields"),
+    "field-names": lambda answer: sorted(answer.get("extFields") or {}),
+    "keys": keys_of,
+    "table-keys": table_keys_of,
+    "records": lambda answer: records(answer["body"]),
     "body": body_of,
     "body-bytes": lambda answer: answer["body"],
     "serialize": lambda answer: answer["serialize"],

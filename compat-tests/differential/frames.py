@@ -59,8 +59,8 @@ def decode(content):
 
 
 def quote_keys(text):
-    """The reference's dialect with its integer keys quoted, so that `json` reads it."""
-    return re.sub(r'([{,])(-?\d+):', r'\1"\2":', text)
+    """The reference's dialect with its integer and object keys quoted, so that `json` reads it."""
+    return re.sub(r'([{,])(-?\d+|\{[^{}]*\}):', lambda key: f"{key[1]}{json.dumps(key[2])}:", text)
 
 
 class Connection:

@@ -8,7 +8,9 @@ class Request:
     """One request, sent to both servers over the connection named `on` (opened when first used).
 
     `compare` lists what of the answers must agree: "code", "remark" (whole), "remark-start" (up to the first of `:`, `,`
-    and the end of its first 24 characters), "fields", "body" (as JSON where it is JSON, lists sorted), "body-bytes", "serialize".
+    and the end of its first 24 characters), "fields", "body" (as JSON where it is JSON, lists sorted), "body-bytes", "serialize",
+    "records" (the stored messages in the body), "field-names", "keys" (of `name=value` lines), "table-keys" (of a JSON table).
+    A connection whose name begins with "fast" goes to a broker's second port.
     `differs` is the reason why our answer may differ here on purpose; then nothing is compared, and `ours` and
     `theirs`, where given, must be the codes.
     `within` repeats the request until the answers agree, for that many seconds at most.

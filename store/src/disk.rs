@@ -26,12 +26,19 @@ impl Space {
         })
     }
 
+    /// Bytes of the disk and those of them that are free; 0 where the disk does not say.
+    pub(crate) fn capacity(&self) -> (u64, u64) {
+        rustix::fs::statvfs(&self.directory)
+            .map_or((0, 0), |disk| (disk.f_blocks * disk.f_frsize, disk.f_bfree * disk.f_frsize))
+    }
+
     /// Looks how full the disk is, and lets messages in or not.
     pub(crate) fn check(&self, gate: &Gate) {
         let (directory, level) = (self.directory.display(), self.warning_level);
         let percent = (self.used() * 100.0).round();
         let full = percent > f64::from(level);
-        let text = full.then(|| Arc::from(format!("{directory} is {percent} % full, above diskSpaceWarningLevelRatio={level}")));
+        let text = full
+            .then(|| Arc::from(format!("{directory} is {percent} % full, above diskSpaceWarningLevelRatio={level}")));
         if gate.set_disk_full(text) {
             if full {
                 tracing::error!(%directory, percent, level, "the disk is too full: messages are refused");

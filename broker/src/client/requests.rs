@@ -36,6 +36,9 @@ pub(crate) fn heartbeat(broker: &Broker, peer: &Arc<Peer>, request: &Command) ->
         version: request.version,
         seen: broker.now(),
     };
+    if data.consumer_data_set.iter().any(|consumer| consumer.group_name.is_empty()) {
+        return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, "a consumer of the heartbeat has no groupName"));
+    }
     let fingerprint = data.heartbeat_fingerprint;
     let with_subscriptions = fingerprint == 0 || !data.without_sub;
     let mut differs = false;

@@ -1,17 +1,19 @@
 //! Requests about offsets: codes 14, 15, 29 to 32 and 43.
 
+use std::borrow::Cow;
+
 use apogee_remoting::protocol::offset::{
-    BoundaryType, GetEarliestMsgStoretimeRequestHeader, GetEarliestMsgStoretimeResponseHeader, GetMaxOffsetRequestHeader,
-    GetMaxOffsetResponseHeader, GetMinOffsetRequestHeader, GetMinOffsetResponseHeader, QueryConsumerOffsetRequestHeader,
-    QueryConsumerOffsetResponseHeader, SearchOffsetRequestHeader, SearchOffsetResponseHeader,
-    UpdateConsumerOffsetRequestHeader,
+    BoundaryType, GetEarliestMsgStoretimeRequestHeader, GetEarliestMsgStoretimeResponseHeader,
+    GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader, GetMinOffsetRequestHeader, GetMinOffsetResponseHeader,
+    QueryConsumerOffsetRequestHeader, QueryConsumerOffsetResponseHeader, SearchOffsetRequestHeader,
+    SearchOffsetResponseHeader, UpdateConsumerOffsetRequestHeader,
 };
 use apogee_remoting::{Command, ResponseCode, json};
 
 use apogee_store::Boundary;
 
 use crate::Broker;
-use crate::answer::{Answer, Refusal};
+use crate::answer::Answer;
 
 /// Where a group is with a queue (14).
 ///
@@ -25,10 +27,18 @@ pub(crate) fn query(broker: &Broker, request: &Command) -> Answer {
         None if header.set_zero_if_not_found == Some(false) => {
             return Ok(not_found("Not found, do not set to zero, maybe this group boot first"));
         }
-        None if broker.store.min_offset(topic, queue_id) <= 0 && broker.store.is_in_memory(topic, queue_id, 0) => 0,
+        None if is_young(broker, topic, queue_id) => 0,
         None => return Ok(not_found("Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first")),
     };
     Ok(Command::response(ResponseCode::SUCCESS).with_header(&QueryConsumerOffsetResponseHeader { offset }))
+}
+
+/// Whether a queue's first message is still there and in memory. A queue without messages is not young:
+/// a consumer that asks for what comes from now on must not get the first message of a later moment.
+fn is_young(broker: &Broker, topic: &str, queue_id: i32) -> bool {
+    broker.store.min_offset(topic, queue_id) <= 0
+        && broker.store.max_offset(topic, queue_id) > 0
+        && broker.store.is_in_memory(topic, queue_id, 0)
 }
 
 /// Notes how far a group has consumed (15).
@@ -36,10 +46,10 @@ pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
     let header: UpdateConsumerOffsetRequestHeader<'_> = request.header()?;
     let (group, topic, queue_id) = (header.consumer_group, header.topic, header.queue_id);
     if broker.groups.get(group).is_none() {
-        return Err(Refusal::new(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, format!("Group {group} not exist!")));
+        return Ok(refused(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, format!("Group {group} not exist!")));
     }
     if !broker.topics.contains(topic) {
-        return Err(Refusal::new(ResponseCode::TOPIC_NOT_EXIST, format!("Topic {topic} not exist!")));
+        return Ok(refused(ResponseCode::TOPIC_NOT_EXIST, format!("Topic {topic} not exist!")));
     }
     let answer = Command::response(ResponseCode::SUCCESS).with_empty_header();
     let settings = broker.settings();
@@ -72,7 +82,8 @@ pub(crate) fn max(broker: &Broker, request: &Command) -> Answer {
 pub(crate) fn min(broker: &Broker, request: &Command) -> Answer {
     let header: GetMinOffsetRequestHeader<'_> = request.header()?;
     let offset = broker.store.min_offset(header.topic, header.queue_id);
-    Ok(Command::response(ResponseCode::SUCCESS).with_header(&GetMinOffsetResponseHeader { offset }))
+    // The empty remark is the reference's.
+    Ok(Command::response(ResponseCode::SUCCESS).with_remark("").with_header(&GetMinOffsetResponseHeader { offset }))
 }
 
 /// When a queue's oldest message was stored (32).
@@ -88,5 +99,10 @@ pub(crate) fn get_all(broker: &Broker) -> Answer {
 }
 
 fn not_found(remark: &'static str) -> Command {
-    Command::error(ResponseCode::QUERY_NOT_FOUND, remark).with_empty_header()
+    refused(ResponseCode::QUERY_NOT_FOUND, remark)
+}
+
+/// A refusal with the empty header that the reference attaches here.
+fn refused(code: ResponseCode, remark: impl Into<Cow<'static, str>>) -> Command {
+    Command::error(code, remark).with_empty_header()
 }

@@ -126,8 +126,8 @@ fn name(status: GetStatus) -> &'static str {
         GetStatus::OffsetOverflowBadly => "OFFSET_OVERFLOW_BADLY",
         GetStatus::OffsetOverflowOne => "OFFSET_OVERFLOW_ONE",
         GetStatus::OffsetTooSmall => "OFFSET_TOO_SMALL",
-        GetStatus::NoMatchedLogicQueue => "NO_MATCHED_LOGIC_QUEUE",
-        GetStatus::NoMessageInQueue => "NO_MESSAGE_IN_QUEUE",
+        // The topic is known here, and the reference makes a queue of it come to be by looking for it.
+        GetStatus::NoMatchedLogicQueue | GetStatus::NoMessageInQueue => "NO_MESSAGE_IN_QUEUE",
     }
 }
 

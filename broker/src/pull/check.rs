@@ -61,10 +61,11 @@ pub(super) fn check<'a>(
         return Err(no_permission(forbidden::BROKER, remark));
     }
     let group_name = header.consumer_group;
-    let group = broker.groups.find_or_create(group_name, &settings.broker).map_err(Refusal::from)?.ok_or_else(|| {
-        let remark = format!("subscription group [{group_name}] does not exist, {SEE_FAQ}");
-        refused(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, remark)
-    })?;
+    let group =
+        broker.groups.find_or_create(group_name, &settings.broker).map_err(Refusal::from)?.ok_or_else(|| {
+            let remark = format!("subscription group [{group_name}] does not exist, {SEE_FAQ}");
+            refused(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, remark)
+        })?;
     if !group.consume_enable {
         return Err(no_permission(forbidden::GROUP, format!("subscription group no permission, {group_name}")));
     }
@@ -78,7 +79,7 @@ pub(super) fn check<'a>(
     }
     if !(0..topic.read_queue_nums).contains(&header.queue_id) {
         let remark = format!(
-            "queueId[{}] is illegal, topic:[{}] topicConfig.readQueueNums:[{}] consumer:[{}]",
+            "queueId[{}] is illegal, topic:[{}] topicConfig.readQueueNums:[{}] consumer:[/{}]",
             header.queue_id,
             header.topic,
             topic.read_queue_nums,
@@ -86,11 +87,8 @@ pub(super) fn check<'a>(
         );
         return Err(refused(ResponseCode::INVALID_PARAMETER, remark));
     }
-    let filter = if header.sys_flag & FLAG_SUBSCRIPTION == 0 {
-        registered(broker, &header, &group)?
-    } else {
-        brought(&header)?
-    };
+    let filter =
+        if header.sys_flag & FLAG_SUBSCRIPTION == 0 { registered(broker, &header, &group)? } else { brought(&header)? };
     Ok(Pull { header, group, topic, filter })
 }
 

@@ -10,6 +10,7 @@ use apogee_remoting::protocol::send::{SendMessageRequestHeader, SendMessageRespo
 use apogee_remoting::protocol::topic::TopicFilterType;
 use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, ResponseCode};
+use apogee_store::AppendError;
 
 use super::{Stored, check, refusal};
 use crate::Broker;
@@ -37,6 +38,12 @@ pub(super) fn send(
         return Err(illegal(format!("batch request does not support retry group {}", message.topic)));
     }
     let body = request.body.bytes();
+    let limit = usize::try_from(settings.store.max_message_size).unwrap_or(0);
+    if body.len() > limit {
+        // As the reference, which then ends in an exception: the limit is for the batch as a whole.
+        let error = AppendError::MessageTooLarge { size: body.len(), limit };
+        return Err(refusal::refusal(broker, settings, &error));
+    }
     let members: Vec<BatchMember<'_>> =
         decode(&body).collect::<Result<_, _>>().map_err(|error| illegal(format!("the batch is malformed: {error}")))?;
     if members.is_empty() {

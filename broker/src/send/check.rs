@@ -9,7 +9,7 @@ use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_remoting::server::Peer;
 
 use crate::answer::{Refusal, SEE_FAQ};
-use crate::topic::{PERM_READ, PERM_WRITE, SYS_FLAG_UNIT, SYS_FLAG_UNIT_SUB};
+use crate::topic::{PERM_INHERIT, PERM_READ, PERM_WRITE, SYS_FLAG_UNIT, SYS_FLAG_UNIT_SUB};
 use crate::{Broker, names};
 
 /// Finds the topic of a message, creating it where that is allowed, and checks that it takes the message.
@@ -26,7 +26,10 @@ pub(super) fn check(
         return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark));
     }
     if broker.now() < settings.broker.start_accept_send_request_time_stamp {
-        return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, "broker unable to service, until its configured start time"));
+        return Err(Refusal::new(
+            ResponseCode::SYSTEM_ERROR,
+            "broker unable to service, until its configured start time",
+        ));
     }
     names::check_topic(topic).map_err(|remark| Refusal::new(ResponseCode::INVALID_PARAMETER, remark))?;
     if names::is_closed_to_senders(topic) {
@@ -40,15 +43,34 @@ pub(super) fn check(
     let queues = config.write_queue_nums.max(config.read_queue_nums);
     if message.queue_id >= queues {
         let remark = format!(
-            "request queueId[{}] is illegal, topic[{topic}] has {} write and {} read queues. Producer: {}",
+            "request queueId[{}] is illegal, {} Producer: {}",
             message.queue_id,
-            config.write_queue_nums,
-            config.read_queue_nums,
+            described(&config),
             peer.address()
         );
         return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, remark));
     }
     Ok(config)
+}
+
+/// A topic as the reference prints it, for remarks that operators know.
+fn described(config: &TopicConfig) -> String {
+    let letter = |bit, letter| if config.perm & bit != 0 { letter } else { '-' };
+    let attributes: Vec<_> = config.attributes.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    format!(
+        "TopicConfig [topicName={}, readQueueNums={}, writeQueueNums={}, perm={}{}{}, topicFilterType={}, topicSysFlag={}, \
+         order={}, attributes={{{}}}]",
+        config.topic_name,
+        config.read_queue_nums,
+        config.write_queue_nums,
+        letter(PERM_READ, 'R'),
+        letter(PERM_WRITE, 'W'),
+        letter(PERM_INHERIT, 'X'),
+        config.topic_filter_type.name().unwrap_or_default(),
+        config.topic_sys_flag,
+        config.order,
+        attributes.join(", ")
+    )
 }
 
 fn create(broker: &Broker, message: &SendMessageRequestHeader<'_>) -> Result<Arc<TopicConfig>, Refusal> {

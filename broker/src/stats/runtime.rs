@@ -32,6 +32,8 @@ fn store(broker: &Broker, put: &mut impl FnMut(&str, String)) {
     put("brokerVersionDesc", "V5_5_0".to_owned());
     put("commitLogDiskRatio", used.to_string());
     put(&format!("commitLogDiskRatio_{}", settings.store.commit_log_path()), used.to_string());
+    let (total, free) = store.disk_capacity();
+    put("commitLogDirCapacity", format!("Total : {}, Free : {}.", bytes(total as i64), bytes(free as i64)));
     put("consumeQueueDiskRatio", used.to_string());
     put("commitLogMinOffset", store.min_physical_offset().to_string());
     put("commitLogMaxOffset", store.max_physical_offset().to_string());

@@ -103,6 +103,11 @@ impl Store {
         self.space.used()
     }
 
+    /// Bytes of the commit log's disk, and how many of them are free.
+    pub fn disk_capacity(&self) -> (u64, u64) {
+        self.space.capacity()
+    }
+
     /// Takes no more messages, writes everything down, and marks the store as cleanly closed.
     ///
     /// # Errors
@@ -126,9 +131,7 @@ impl Store {
     }
 
     fn queue(&self, topic: &str, queue_id: i32) -> Result<Arc<Queue>, AppendError> {
-        self.queues
-            .get_or_create(topic, queue_id)
-            .map_err(|_| AppendError::Queue { topic: topic.to_owned(), queue_id })
+        self.queues.get_or_create(topic, queue_id).map_err(|_| AppendError::Queue { topic: topic.to_owned(), queue_id })
     }
 }
 
