@@ -170,6 +170,10 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
 struct Arrivals(Arc<HeldPulls>);
 
 impl ArrivalListener for Arrivals {
+    fn is_waited_for(&self) -> bool {
+        self.0.len() > 0
+    }
+
     fn arrived(&self, arrival: &Arrival<'_>) {
         self.0.arrived(arrival.topic, arrival.queue_id, arrival.max_offset, arrival.tags_code);
     }

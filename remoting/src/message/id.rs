@@ -1,7 +1,7 @@
 //! Message ids (constants.md, section 12): the broker's, which says where a record lies, and the
 //! client's, which is unique before the message is stored.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicI64, AtomicU16, Ordering};
@@ -153,9 +153,10 @@ fn month_around(now: i64) -> (i64, i64) {
 }
 
 fn push_hex(into: &mut String, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for byte in bytes {
-        // writing to a String does not fail
-        let _ = write!(into, "{byte:02X}");
+        into.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        into.push(char::from(DIGITS[usize::from(byte & 15)]));
     }
 }
 

@@ -21,6 +21,12 @@ pub struct Arrival<'a> {
 
 /// Who waits for messages. Called from the dispatcher's thread for each message: it must not block.
 pub trait ArrivalListener: Send + Sync {
+    /// Whether somebody waits for a message now, so that each is dispatched at once. When nobody does, messages may
+    /// be gathered for a millisecond.
+    fn is_waited_for(&self) -> bool {
+        true
+    }
+
     /// A message arrived.
     fn arrived(&self, arrival: &Arrival<'_>);
 }

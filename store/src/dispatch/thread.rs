@@ -101,13 +101,20 @@ impl Drop for Dispatcher {
 
 fn run(dispatch: &Dispatch, waker: &Waker) {
     let mut failed_at = -1;
+    let mut has_worked = false;
     loop {
         // before the step: what is in the log when the stop comes is still dispatched
         let stopped = waker.stopped();
         let end = dispatch.log_end();
         match dispatch.step() {
-            Ok(true) => {}
+            Ok(true) => has_worked = true,
             Ok(false) if stopped => return,
+            // Under load, appends would wake the thread for nearly every message. While nobody waits, it naps without
+            // being woken and then takes all that came.
+            Ok(false) if has_worked && !dispatch.is_waited_for() => {
+                has_worked = false;
+                thread::park_timeout(NAP);
+            }
             // the end, not the position: a record of which a part is there is no work
             Ok(false) => waker.park(|| dispatch.log_end() != end),
             Err(error) => {
@@ -127,4 +134,6 @@ fn run(dispatch: &Dispatch, waker: &Waker) {
     }
 }
 
+/// The reference's dispatcher sleeps as long between looks.
+const NAP: Duration = Duration::from_millis(1);
 const RETRY: Duration = Duration::from_secs(1);

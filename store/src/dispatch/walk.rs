@@ -110,6 +110,12 @@ impl Dispatch {
         self.published.position()
     }
 
+    /// Whether somebody waits for messages to be dispatched.
+    pub(super) fn is_waited_for(&self) -> bool {
+        let listener = self.queues.as_ref().and_then(|queues| queues.listener.as_ref());
+        listener.is_some_and(|listener| listener.is_waited_for())
+    }
+
     /// How far dispatching came, with the last record's time.
     pub fn progress(&self) -> Progress {
         self.published.get()
