@@ -2,14 +2,14 @@
 
 use smallvec::SmallVec;
 
-/// Key-value text pairs, kept in two flat buffers so that a header of ordinary size is decoded,
-/// read and written without an allocation per field.
+/// Key-value text pairs, kept in two flat buffers so that a header is decoded, read and written without an
+/// allocation per field.
 ///
 /// Keys keep the order in which they came; the order carries no meaning in the protocol.
 #[derive(Clone, Default)]
 pub struct Fields {
     /// All keys and values, one after the other. Always valid UTF-8, cut at `lengths`.
-    text: SmallVec<[u8; 320]>,
+    text: Vec<u8>,
     /// Byte lengths in `text`, alternating key and value.
     lengths: SmallVec<[u32; 32]>,
 }
@@ -36,6 +36,26 @@ impl Fields {
         self.text.extend_from_slice(value.as_bytes());
         self.lengths.push(key.len() as u32);
         self.lengths.push(value.len() as u32);
+    }
+
+    /// Adds a pair whose value `write` appends to the buffer that it is given, which is taken back when it fails.
+    pub(crate) fn push_with<E>(
+        &mut self,
+        key: &str,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let start = self.text.len();
+        self.text.extend_from_slice(key.as_bytes());
+        let value = self.text.len();
+        write(&mut self.text).inspect_err(|_| self.text.truncate(start))?;
+        self.lengths.push(key.len() as u32);
+        self.lengths.push((self.text.len() - value) as u32);
+        Ok(())
+    }
+
+    /// Makes room for so many more bytes of keys and values.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.text.reserve(bytes);
     }
 
     /// Sets the value of `key`, replacing what is there.

@@ -78,7 +78,13 @@ impl<'a> Parser<'a> {
             Value::Null => Ok(None),
             Value::Object => {
                 let mut fields = Fields::new();
+                // What is left of the header is about what the fields need.
+                fields.reserve(self.text.len() - self.at);
                 self.members(|parser, key| {
+                    parser.skip_blank();
+                    if parser.peek() == Some(b'"') {
+                        return fields.push_with(key, |out| parser.string_into(out));
+                    }
                     match parser.value(false)? {
                         Value::Text(value) => fields.push(key, &value),
                         Value::Raw(value) => fields.push(key, value),
@@ -155,35 +161,48 @@ impl<'a> Parser<'a> {
 
     fn string(&mut self) -> Result<Cow<'a, str>, DecodeError> {
         self.expect(b'"', "a text in quotes")?;
-        let start = self.at;
-        match memchr::memchr2(b'"', b'\\', &self.text.as_bytes()[start..]) {
-            Some(length) if self.text.as_bytes()[start + length] == b'"' => {
-                self.at = start + length + 1;
-                Ok(Cow::Borrowed(&self.text[start..start + length]))
-            }
-            Some(length) => {
-                self.at = start + length;
-                self.escaped(self.text[start..start + length].to_owned()).map(Cow::Owned)
-            }
-            None => Err(self.error("the end of a text")),
+        let plain = self.plain()?;
+        if self.take(b'"') {
+            return Ok(Cow::Borrowed(plain));
         }
+        let mut out = plain.as_bytes().to_vec();
+        self.unescape(&mut out)?;
+        // Only whole characters were appended.
+        Ok(Cow::Owned(String::from_utf8_lossy(&out).into_owned()))
     }
 
-    /// Reads the rest of a text that has an escape at the current position.
-    fn escaped(&mut self, mut out: String) -> Result<String, DecodeError> {
+    /// Reads a text and appends it to `out`.
+    fn string_into(&mut self, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+        self.expect(b'"', "a text in quotes")?;
+        out.extend_from_slice(self.plain()?.as_bytes());
+        if self.take(b'"') { Ok(()) } else { self.unescape(out) }
+    }
+
+    /// The text from here to the next quote or backslash, which is left.
+    fn plain(&mut self) -> Result<&'a str, DecodeError> {
+        // Most texts are shorter than what calling a search costs.
+        const SHORT: usize = 24;
+        let is_end = |byte: &u8| *byte == b'"' || *byte == b'\\';
+        let start = self.at;
+        let bytes = &self.text.as_bytes()[start..];
+        let near = bytes[..bytes.len().min(SHORT)].iter().position(is_end);
+        let length = near.or_else(|| Some(memchr::memchr2(b'"', b'\\', bytes.get(SHORT..)?)? + SHORT));
+        let length = length.ok_or_else(|| self.error("the end of a text"))?;
+        self.at = start + length;
+        Ok(&self.text[start..self.at])
+    }
+
+    /// Reads the rest of a text that has an escape at the current position, up to and with its end.
+    fn unescape(&mut self, out: &mut Vec<u8>) -> Result<(), DecodeError> {
         loop {
-            let rest = &self.text[self.at..];
-            let Some(length) = memchr::memchr2(b'"', b'\\', rest.as_bytes()) else {
-                return Err(self.error("the end of a text"));
-            };
-            out.push_str(&rest[..length]);
-            self.at += length + 1;
-            if rest.as_bytes()[length] == b'"' {
-                return Ok(out);
+            if self.take(b'"') {
+                return Ok(());
             }
+            self.expect(b'\\', "an escape")?;
             let escape = self.peek().ok_or_else(|| self.error("an escape"))?;
             self.at += 1;
-            out.push(match escape {
+            let character = match escape {
+                b'u' => self.unicode()?,
                 b'n' => '\n',
                 b't' => '\t',
                 b'r' => '\r',
@@ -192,13 +211,17 @@ impl<'a> Parser<'a> {
                 b'v' => '\u{b}',
                 b'0' => '\0',
                 b'x' => char::from_u32(self.hex(2)?).unwrap_or(char::REPLACEMENT_CHARACTER),
-                b'u' => self.unicode()?,
                 b'"' | b'\\' | b'/' | b'\'' => char::from(escape),
                 _ => {
                     self.at -= 1;
                     return Err(self.error("a known escape"));
                 }
-            });
+            };
+            match u8::try_from(character) {
+                Ok(byte) if byte.is_ascii() => out.push(byte),
+                _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+            out.extend_from_slice(self.plain()?.as_bytes());
         }
     }
 
@@ -219,9 +242,11 @@ impl<'a> Parser<'a> {
     }
 
     fn hex(&mut self, digits: usize) -> Result<u32, DecodeError> {
-        let text = self.text.get(self.at..self.at + digits).filter(|t| t.bytes().all(|b| b.is_ascii_hexdigit()));
-        let number =
-            text.and_then(|t| u32::from_str_radix(t, 16).ok()).ok_or_else(|| self.error("hexadecimal digits"))?;
+        let bytes = self.text.as_bytes().get(self.at..self.at + digits);
+        let number = bytes.and_then(|bytes| {
+            bytes.iter().try_fold(0, |number, byte| Some(number << 4 | char::from(*byte).to_digit(16)?))
+        });
+        let number = number.ok_or_else(|| self.error("hexadecimal digits"))?;
         self.at += digits;
         Ok(number)
     }
@@ -328,8 +353,20 @@ fn put_integer(out: &mut BytesMut, value: i32) {
 
 fn put_text(out: &mut BytesMut, text: &str) {
     out.put_u8(b'"');
-    let mut rest = text.as_bytes();
-    while let Some(at) = rest.iter().position(|b| *b < 0x20 || *b == b'"' || *b == b'\\') {
+    if text.bytes().fold(false, |any, byte| any | needs_escape(byte)) {
+        put_escaped(out, text.as_bytes());
+    } else {
+        out.put_slice(text.as_bytes());
+    }
+    out.put_u8(b'"');
+}
+
+fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn put_escaped(out: &mut BytesMut, mut rest: &[u8]) {
+    while let Some(at) = rest.iter().position(|byte| needs_escape(*byte)) {
         out.put_slice(&rest[..at]);
         match rest[at] {
             b'"' => out.put_slice(b"\\\""),
@@ -349,7 +386,6 @@ fn put_text(out: &mut BytesMut, text: &str) {
         rest = &rest[at + 1..];
     }
     out.put_slice(rest);
-    out.put_u8(b'"');
 }
 
 #[cfg(test)]
