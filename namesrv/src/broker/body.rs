@@ -37,6 +37,9 @@ impl Announced {
                 ..Self::default()
             });
         }
+        // With `compressedRegister` a 5.5.0 broker compresses the body and says `compressed=false`; its own
+        // name server refuses that.
+        let compressed = compressed || body.first() == Some(&ZLIB);
         let body = RegisterBrokerBody::decode(body, compressed, sender)?;
         let wrapper = body.topic_config_serialize_wrapper;
         Ok(Self {
@@ -62,6 +65,9 @@ fn queues((key, topic): (String, TopicConfig)) -> (String, Queues) {
 /// Ordinal of the first version that sends more than its topics.
 const VERSION_3_0_11: i32 = 37;
 
+/// First byte of a zlib stream, which no JSON begins with.
+const ZLIB: u8 = 0x78;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +86,17 @@ mod tests {
         let announced = Announced::read(body, false, 513).unwrap();
         assert_eq!(announced.topics[0].0, "K");
         assert_eq!(announced.filter_servers, Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_compressed_body_is_seen_whatever_the_header_says() {
+        let mut body = RegisterBrokerBody::default();
+        let topic = TopicConfig { topic_name: "T".into(), ..TopicConfig::default() };
+        body.topic_config_serialize_wrapper.topic_config_table.insert("T".into(), topic);
+        for header in [true, false] {
+            let announced = Announced::read(&body.encode(true), header, 513).unwrap();
+            assert_eq!(announced.topics[0].0, "T");
+        }
     }
 
     #[test]
