@@ -617,6 +617,39 @@ def consumed():
     ]
 
 
+# Looking up messages
+
+
+def query_fields(key, **more):
+    return {"topic": "Diff", "key": key, "maxNum": "32", "beginTimestamp": "0", "endTimestamp": "9223372036854775807", **more}
+
+
+def queries():
+    unique, none = "7F000001000018B4AAC2000000000001", "no such key"
+    found = ("code", "remark", "field-names", "records")
+    return [
+        *(request(f"query: {name}", 12, query_fields(key, **more), compare=found) for name, key, more in (
+            ("key", "k1", {}), ("second key", "k2", {}), ("key as type K", "k1", {"indexType": "K"}),
+            ("key as type U", "k1", {"indexType": "U"}), ("unknown type", "k1", {"indexType": "X"}),
+            ("tag", "TagA", {"indexType": "T"}), ("unique", unique, {"_UNIQUE_KEY_QUERY": "true"}),
+            ("one of many", unique, {"maxNum": "1"}),
+            ("unique key beats the type", "k1", {"_UNIQUE_KEY_QUERY": "TRUE", "indexType": "T", "maxNum": "0"}),
+            ("not flagged", "k1", {"_UNIQUE_KEY_QUERY": "no"}))),
+        request("query: fast, binary", 12, query_fields("k1"), on=FAST, serialize=1, compare=found),
+        request("query: unknown key", 12, query_fields(none)),
+        request("query: unknown key, binary", 12, query_fields(none), serialize=1),
+        request("query: unknown topic", 12, query_fields("k1", topic="none")),
+        request("query: key that is no tag", 12, query_fields("k1", indexType="T")),
+        request("query: empty key", 12, query_fields("")),
+        request("query: none wanted", 12, query_fields("k1", maxNum="0")),
+        request("query: fewer than none", 12, query_fields("k1", maxNum="-1"), compare=("code",)),
+        request("query: long ago", 12, query_fields("k1", endTimestamp="1000")),
+        request("query: backwards", 12, query_fields("k1", beginTimestamp="9223372036854775807", endTimestamp="0")),
+        *missing("query", 12, query_fields("k1")),
+        *malformed("query", 12, query_fields("k1"), ("maxNum", "beginTimestamp", "endTimestamp")),
+    ]
+
+
 # Administration
 
 
@@ -707,7 +740,7 @@ def frames():
 
 
 def steps(side):
-    everything = [*topics(), *groups(), *sends(), *batches(), *pulls(), *clients(), *locks(), *consumed(), *administration(),
-                  *delete_topics(), *permissions(), *frames()]
+    everything = [*topics(), *groups(), *sends(), *batches(), *pulls(), *clients(), *locks(), *consumed(), *queries(),
+                  *administration(), *delete_topics(), *permissions(), *frames()]
     # What differs on purpose comes last: only one of the two has changed its state by it.
     return sorted(everything, key=lambda step: getattr(step, "differs", None) is not None)
