@@ -236,3 +236,33 @@ async fn stops_within_a_second_with_clients_connected() {
     server.ended.await.unwrap();
     assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
 }
+
+/// Reports 4522, 10425, 10438: a registration with one topic counted as the whole, and of a registration in parts with one
+/// version only the first part arrived.
+#[tokio::test]
+async fn b32_routes_have_all_topics_after_the_last_part() {
+    let server = Running::start(|_| {}).await;
+    let (broker, asking) = (client(), client());
+    let part = |version: i64, topics: &[&str]| {
+        let table: Vec<_> = topics
+            .iter()
+            .map(|topic| {
+                format!(r#""{topic}":{{"perm":6,"readQueueNums":4,"topicName":"{topic}","writeQueueNums":4}}"#)
+            })
+            .collect();
+        let body = format!(
+            r#"{{"filterServerList":[],"topicConfigSerializeWrapper":{{"dataVersion":{{"counter":{version},"stateVersion":0,"timestamp":2}},"topicConfigTable":{{{}}}}}}}"#,
+            table.join(",")
+        );
+        register("a", 0, "127.0.0.1:10911").with_body(body)
+    };
+    // One topic first is refused, and nothing of it stays to be taken for the whole.
+    assert_ne!(server.call(&broker, part(5, &["A"])).await.code, ResponseCode::SUCCESS.0);
+    assert_eq!(server.route(&asking, "A").await, None);
+    for (version, topics) in [(5, ["A", "B"]), (5, ["C", "D"]), (6, ["E", "F"])] {
+        assert_eq!(server.call(&broker, part(version, &topics)).await.code, ResponseCode::SUCCESS.0);
+    }
+    for topic in ["A", "B", "C", "D", "E", "F"] {
+        assert!(server.route(&asking, topic).await.is_some(), "{topic}");
+    }
+}

@@ -65,8 +65,9 @@ mod tests {
     use super::*;
     use crate::log::AppendError;
 
+    /// B17 (2398, 1400, alibaba/rocketmq 331): after the disk had room again the queue stayed closed until a restart.
     #[test]
-    fn refuses_above_the_level_and_takes_again_below() {
+    fn b17_refuses_above_the_level_and_takes_again_below() {
         let directory = tempfile::tempdir().unwrap();
         let gate = Gate::default();
         let mut space = Space::new(directory.path(), -1);

@@ -96,7 +96,12 @@ fn create(broker: &Broker, message: &SendMessageRequestHeader<'_>) -> Result<Arc
         created = Some(broker.topics.get_or_create(retry)?);
     }
     created.ok_or_else(|| {
-        let remark = format!("topic[{topic}] not exist, apply first please!{SEE_FAQ}");
+        let mut remark = format!("topic[{topic}] not exist, apply first please!{SEE_FAQ}");
+        let config = &broker.settings().broker;
+        if topic == config.msg_trace_topic_name && !config.trace_topic_enable {
+            // Nobody creates this topic by hand; who misses it looks for the switch.
+            remark.push_str(" The topic of message traces is there from the start with traceTopicEnable=true.");
+        }
         Refusal::new(ResponseCode::TOPIC_NOT_EXIST, remark)
     })
 }

@@ -4,9 +4,10 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use apogee_broker::Running;
+use apogee_broker::{Running, StartError};
 use apogee_config::BrokerSettings;
 use apogee_remoting::client::{Client, ClientOptions};
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
@@ -51,14 +52,22 @@ impl TestBroker {
         settings.server.listen_port = port;
         settings.broker.listen_port = port;
         settings.store.ha_listen_port = port + 1;
-        Self::run(folder, settings).await
+        Box::pin(Self::run(folder, settings)).await
     }
 
     /// Ends the broker as a signal does and starts it again on the same files and ports.
     pub async fn restart(self) -> Self {
         drop(self.client);
         self.running.stop().await;
-        Self::run(self.folder, self.settings).await
+        Box::pin(Self::run(self.folder, self.settings)).await
+    }
+
+    /// Ends the broker, lets `change` at its store folder, and starts it again, if it starts.
+    pub async fn restart_after(self, change: impl FnOnce(&Path)) -> Result<Self, StartError> {
+        drop(self.client);
+        self.running.stop().await;
+        change(Path::new(&self.settings.store.store_path_root_dir));
+        Box::pin(Self::try_run(self.folder, self.settings)).await
     }
 
     /// Ends the broker as a signal does.
@@ -68,9 +77,13 @@ impl TestBroker {
     }
 
     async fn run(folder: TempDir, settings: BrokerSettings) -> Self {
+        Self::try_run(folder, settings).await.unwrap()
+    }
+
+    async fn try_run(folder: TempDir, settings: BrokerSettings) -> Result<Self, StartError> {
         let address = format!("127.0.0.1:{}", settings.server.listen_port);
-        let running = Running::start(settings.clone(), Serialization::Json).await.unwrap();
-        Self { address, client: new_client(), folder, settings, running }
+        let running = Box::pin(Running::start(settings.clone(), Serialization::Json)).await?;
+        Ok(Self { address, client: new_client(), folder, settings, running })
     }
 
     /// Sends a request and gives its answer, whatever it says.

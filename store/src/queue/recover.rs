@@ -26,6 +26,9 @@ pub struct Loaded<'a> {
     pub log_end: i64,
     /// The last stop was clean: ends are trusted and not compared with the log.
     pub clean: bool,
+    /// Physical offset behind the last record that was dispatched before a clean stop, 0 if unknown. What is before
+    /// it and in no queue belongs to a topic that was deleted.
+    pub dispatched: i64,
     /// The records.
     pub records: &'a dyn RecordAt,
 }
@@ -35,7 +38,7 @@ impl QueueTable {
     ///
     /// Returns where the dispatcher must start at the latest for the queues to become complete, or `None`
     /// when nothing is missing that the queues themselves show. After a clean stop without damage that is the
-    /// end of the last record in any queue.
+    /// end of the last record in any queue, or of the last one dispatched.
     ///
     /// # Errors
     /// A directory cannot be read or a file changed; a file is not of the configured size.
@@ -70,7 +73,7 @@ impl QueueTable {
         info!(queues = queues.len(), damaged_from = ?all.damaged_from, "consume queues recovered");
         Ok(match (all.damaged_from, log.clean) {
             (Some(from), _) => Some(from.clamp(log.log_min, log.log_end)),
-            (None, true) => Some(all.max_physical.clamp(log.log_min, log.log_end)),
+            (None, true) => Some(all.max_physical.max(log.dispatched).clamp(log.log_min, log.log_end)),
             (None, false) => None,
         })
     }

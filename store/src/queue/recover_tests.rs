@@ -22,7 +22,7 @@ fn good(n: i64) -> Unit {
 }
 
 fn log(records: i64, clean: bool) -> Loaded<'static> {
-    Loaded { log_min: 0, log_end: records * 100, clean, records: &EvenLog }
+    Loaded { log_min: 0, log_end: records * 100, clean, dispatched: 0, records: &EvenLog }
 }
 
 fn written(directory: &Path, units: i64) {

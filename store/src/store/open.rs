@@ -19,6 +19,7 @@ use crate::index::{IndexBuilder, IndexTable};
 use crate::log::{CommitLog, LogOptions, RecoverError, RecoverFrom};
 use crate::marks::{AbortMark, StoreLock};
 use crate::queue::{Loaded, QueueTable};
+use crate::read::record::At;
 use crate::read::{ReadLimits, RecordSource};
 
 /// Descriptors of consume-queue files that are open at a time.
@@ -85,10 +86,16 @@ impl Store {
         let (min, end) = (log.min_offset(), log.max_offset());
 
         let queue_file = u64::from(config.mapped_file_size_consume_queue.unsigned_abs());
-        let queues = Arc::new(QueueTable::new(root.join("consumequeue"), queue_file, QUEUE_DESCRIPTORS));
-        let loaded = Loaded { log_min: min, log_end: end, clean, records: &*log };
+        let queue_root = root.join("consumequeue");
+        // Operators remove the folder to have the queues built anew.
+        let is_built_anew = !queue_root.exists();
+        std::fs::create_dir_all(&queue_root).map_err(io)?;
+        let queues = Arc::new(QueueTable::new(queue_root, queue_file, QUEUE_DESCRIPTORS));
+        let dispatched = behind(&*log, positions.dispatched_record).map_err(io)?;
+        let loaded = Loaded { log_min: min, log_end: end, clean, dispatched, records: &*log };
         let missing_from = queues.recover(loaded).map_err(io)?;
         let from = match (missing_from, clean) {
+            _ if is_built_anew => min,
             (Some(missing), true) => missing,
             (Some(missing), false) => missing.min(checked_from),
             (None, _) => checked_from,
@@ -113,6 +120,16 @@ impl Store {
         let threads = Mutex::new(Some(threads));
         Ok(Arc::new(Self { log, queues, dispatch, checkpoint, index, limits, space, abort, threads, _lock: lock }))
     }
+}
+
+/// The place behind the record at `offset`: what a clean stop left to be dispatched. A record before it that is in no
+/// queue belongs to a topic that was deleted, and must not come back. 0 where no such record is known.
+fn behind(log: &dyn RecordSource, offset: i64) -> io::Result<i64> {
+    let window = if offset > 0 { log.window(offset, usize::MAX)? } else { None };
+    Ok(match window.as_deref().map(At::look) {
+        Some(At::Record(record)) if record.physical_offset == offset => offset + i64::from(record.size),
+        _ => 0,
+    })
 }
 
 fn start_threads(
@@ -163,7 +180,8 @@ fn start_index(
     let table = Arc::new(IndexTable::open(directory, slots, items, &**log, clean)?);
     let checkpoint = Arc::clone(checkpoint);
     IndexBuilder::start(table, Arc::clone(log) as Arc<dyn RecordSource>, move |end_time| {
-        let updated = checkpoint.update(|positions| positions.index_timestamp = positions.index_timestamp.max(end_time));
+        let updated =
+            checkpoint.update(|positions| positions.index_timestamp = positions.index_timestamp.max(end_time));
         if let Err(error) = updated {
             tracing::warn!(%error, "the checkpoint is not written; the next recovery takes longer");
         }

@@ -51,6 +51,7 @@ impl Opened {
                 log_min: log.min_offset(),
                 log_end: log.max_offset(),
                 clean: !root.join("abort").exists(),
+                dispatched: 0,
                 records: &*log,
             })
             .unwrap();

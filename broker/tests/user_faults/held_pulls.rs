@@ -1,0 +1,70 @@
+//! Pulls that wait for rare messages.
+
+use std::time::{Duration, Instant};
+
+use apogee_remoting::message::batch::BatchMember;
+use apogee_remoting::{RequestCode, ResponseCode};
+
+use crate::harness::TestBroker;
+use crate::{messages, pull, readable, send};
+
+/// B26 (8592, 9637): a held pull was not woken after messages that its filter passed over.
+#[tokio::test(flavor = "multi_thread")]
+async fn b26_a_held_pull_wakes_for_its_tag_after_thousands_of_others() {
+    let broker = TestBroker::start().await;
+    broker.send("T", 0, "first").await;
+    readable(&broker, "T", 1).await;
+    let mut others = Vec::new();
+    for _ in 0..500 {
+        BatchMember { flag: 0, body: b"x", properties: b"TAGS\x01Common\x02" }.encode(&mut others).unwrap();
+    }
+    let held = async { (broker.call(pull("T", 1, "Rare", 60_000)).await, Instant::now()) };
+    let sender = async {
+        for _ in 0..20 {
+            broker.ok(send(RequestCode::SEND_BATCH_MESSAGE, "T", "", others.clone())).await;
+        }
+        readable(&broker, "T", 10_001).await;
+        broker.send_with("T", 0, "TAGS\u{1}Rare\u{2}", "rare").await;
+        Instant::now()
+    };
+    let ((mut answer, mut woken), sent) = tokio::join!(held, sender);
+    // A pull looks through so many units at a time; then the client comes again at once.
+    while answer.response_code() == ResponseCode::PULL_RETRY_IMMEDIATELY {
+        let next = answer.field("nextBeginOffset").unwrap().parse().unwrap();
+        answer = broker.call(pull("T", next, "Rare", 60_000)).await;
+        woken = Instant::now();
+    }
+    assert_eq!(messages(&answer, |record| record.body.to_vec()), [b"rare"]);
+    // 100 ms are wanted; generous for a busy machine, far below every interval of looking again.
+    let late = woken.saturating_duration_since(sent);
+    assert!(late < Duration::from_millis(900), "{late:?}");
+    broker.stop().await;
+}
+
+/// The same report: a hold ends with its time, though others go by.
+#[tokio::test(flavor = "multi_thread")]
+async fn b26_a_held_pull_ends_with_its_time_while_others_go_by() {
+    let broker = TestBroker::start().await;
+    broker.send("T", 0, "first").await;
+    readable(&broker, "T", 1).await;
+    let others = async {
+        for _ in 0..100 {
+            broker.send_with("T", 0, "TAGS\u{1}Common\u{2}", "x").await;
+        }
+    };
+    let held = async {
+        let mut offset = 1;
+        loop {
+            let begun = Instant::now();
+            let answer = broker.call(pull("T", offset, "Rare", 1_000)).await;
+            offset = answer.field("nextBeginOffset").unwrap().parse().unwrap();
+            // One that came behind a message looks at the next one at once.
+            if answer.response_code() != ResponseCode::PULL_RETRY_IMMEDIATELY || begun.elapsed().as_millis() > 100 {
+                return begun.elapsed();
+            }
+        }
+    };
+    let (passed, ()) = tokio::join!(held, others);
+    assert!((Duration::from_millis(990)..Duration::from_millis(2_500)).contains(&passed), "{passed:?}");
+    broker.stop().await;
+}

@@ -1,0 +1,46 @@
+//! Tags of batches, and tags of equal hash.
+
+use apogee_remoting::RequestCode;
+use apogee_remoting::message::batch::BatchMember;
+
+use crate::harness::TestBroker;
+use crate::{messages, pull, readable, send};
+
+/// B23 (3476): members of a batch without a last separator were stored as "TagACLUSTER...", and who asked for TagA got nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn b23_members_with_and_without_a_last_separator_pass_by_their_tag() {
+    let broker = TestBroker::start().await;
+    let mut batch = Vec::new();
+    for (body, properties) in [
+        ("closed", "k\u{1}v\u{2}TAGS\u{1}TagA\u{2}"),
+        ("open", "k\u{1}v\u{2}TAGS\u{1}TagA"),
+        ("other", "TAGS\u{1}TagB"),
+        ("none", ""),
+    ] {
+        let member = BatchMember { flag: 0, body: body.as_bytes(), properties: properties.as_bytes() };
+        member.encode(&mut batch).unwrap();
+    }
+    broker.ok(send(RequestCode::SEND_BATCH_MESSAGE, "T", "", batch)).await;
+    broker.ok(send(RequestCode::SEND_MESSAGE_V2, "T", "k\u{1}v\u{2}TAGS\u{1}TagA", b"single".to_vec())).await;
+    readable(&broker, "T", 5).await;
+    let pulled = broker.call(pull("T", 0, "TagA", 0)).await;
+    let found = messages(&pulled, |record| {
+        assert_eq!((record.properties.get_str("k"), record.properties.get_str("TAGS")), (Some("v"), Some("TagA")));
+        String::from_utf8_lossy(record.body).into_owned()
+    });
+    assert_eq!(found, ["closed", "open", "single"]);
+    broker.stop().await;
+}
+
+/// Its companion: a tag of the same hash may pass, the client looks again; but the offset goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn b23_tags_of_equal_hash_do_not_stop_a_queue() {
+    let broker = TestBroker::start().await;
+    for tag in ["BB", "C"] {
+        broker.send_with("T", 0, &format!("TAGS\u{1}{tag}\u{2}"), "x").await;
+    }
+    readable(&broker, "T", 2).await;
+    assert_eq!(broker.call(pull("T", 0, "Aa", 0)).await.field("nextBeginOffset"), Some("2"));
+    assert_eq!(broker.call(pull("T", 0, "Z", 0)).await.field("nextBeginOffset"), Some("2"));
+    broker.stop().await;
+}
