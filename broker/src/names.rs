@@ -131,7 +131,9 @@ mod tests {
         for good in ["T", "%RETRY%g", "a|b_c-D9", &"x".repeat(127), &format!("%DLQ%{}", "x".repeat(250))] {
             assert_eq!(check_topic(good), Ok(()), "{good}");
         }
-        for bad in ["", "  ", "a b", "ä", "a.b", "a/b", "a@b", "a\0", &"x".repeat(128), &format!("%RETRY%{}", "x".repeat(249))] {
+        for bad in
+            ["", "  ", "a b", "ä", "a.b", "a/b", "a@b", "a\0", &"x".repeat(128), &format!("%RETRY%{}", "x".repeat(249))]
+        {
             assert!(check_topic(bad).is_err(), "{bad}");
         }
     }

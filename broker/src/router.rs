@@ -38,7 +38,7 @@ impl Service for Router {
             Code::GET_MAX_OFFSET => now(offset::max(broker, &request)),
             Code::GET_MIN_OFFSET => now(offset::min(broker, &request)),
             Code::GET_EARLIEST_MSG_STORETIME => now(offset::earliest_time(broker, &request)),
-            Code::GET_ALL_CONSUMER_OFFSET => now(offset::get_all(broker)),
+            Code::GET_ALL_CONSUMER_OFFSET => offset::get_all(broker).into(),
 
             Code::LOCK_BATCH_MQ => now(lock::lock(broker, &request)),
             Code::UNLOCK_BATCH_MQ => now(lock::unlock(broker, &request)),
@@ -59,17 +59,30 @@ impl Service for Router {
             Code::VIEW_MESSAGE_BY_ID => now(query::view(broker, &request)),
 
             Code::UPDATE_BROKER_CONFIG => now(config::update(broker, &request)),
-            Code::GET_BROKER_CONFIG => now(config::get(broker)),
-            Code::GET_BROKER_RUNTIME_INFO => now(stats::runtime_info(broker)),
+            Code::GET_BROKER_CONFIG => config::get(broker).into(),
+            Code::GET_BROKER_RUNTIME_INFO => stats::runtime_info(broker).into(),
             Code::GET_TOPIC_STATS_INFO => now(stats::topic(broker, &request)),
             Code::GET_CONSUME_STATS => now(stats::consume(broker, &request)),
 
-            other => Command::error(
-                ResponseCode::REQUEST_CODE_NOT_SUPPORTED,
-                format!(" request type {other} not supported"),
-            )
-            .into(),
+            other => {
+                Command::error(ResponseCode::REQUEST_CODE_NOT_SUPPORTED, format!(" request type {other} not supported"))
+                    .into()
+            }
         }
+    }
+
+    /// Messages may be refused when too much is in hand; what keeps clients connected and admins informed may not.
+    fn may_refuse(&self, request: &Command) -> bool {
+        matches!(
+            request.request_code(),
+            Code::SEND_MESSAGE
+                | Code::SEND_MESSAGE_V2
+                | Code::SEND_BATCH_MESSAGE
+                | Code::PULL_MESSAGE
+                | Code::LITE_PULL_MESSAGE
+                | Code::QUERY_MESSAGE
+                | Code::VIEW_MESSAGE_BY_ID
+        )
     }
 
     fn closed(&self, peer: &Arc<Peer>) {

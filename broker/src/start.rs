@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use apogee_config::BrokerSettings;
 use apogee_config::state_file::{StateFile, StateFileError};
-use apogee_remoting::client::{Client, ClientOptions, NameServers};
 use apogee_remoting::Serialization;
+use apogee_remoting::client::{Client, ClientOptions, NameServers};
 use apogee_remoting::json;
 use apogee_remoting::message::id::UniqueIds;
 use apogee_remoting::server::{BindError, ConnectionOptions, Server, ServerOptions};
@@ -20,12 +20,15 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::client::{Consumers, Producers};
 use crate::clock::Clock;
 use crate::group::GroupTable;
+use crate::lock::QueueLocks;
 use crate::offset::OffsetTable;
 use crate::pull::HeldPulls;
 use crate::registration::TopicChanges;
 use crate::router::Router;
+use crate::stats::Stats;
 use crate::topic::TopicTable;
 use crate::{Broker, registration, tasks};
 
@@ -156,11 +159,11 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
         groups,
         offsets,
         offsets_file,
-        producers: Default::default(),
-        consumers: Default::default(),
-        locks: Default::default(),
+        producers: Producers::default(),
+        consumers: Consumers::default(),
+        locks: QueueLocks::default(),
         held_pulls,
-        stats: Default::default(),
+        stats: Stats::default(),
         boot_time: clock.now(),
         store_host,
     })
@@ -200,6 +203,7 @@ fn listen_address(settings: &BrokerSettings, port: u16) -> String {
 
 fn server_options(settings: &BrokerSettings, serialization: Serialization) -> ServerOptions {
     let idle = settings.server.server_channel_max_idle_time_seconds.max(0) as u64;
-    let connection = ConnectionOptions { serialization, idle: Duration::from_secs(idle), ..ConnectionOptions::default() };
+    let connection =
+        ConnectionOptions { serialization, idle: Duration::from_secs(idle), ..ConnectionOptions::default() };
     ServerOptions { connection, ..ServerOptions::default() }
 }

@@ -27,7 +27,9 @@ pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
 
 /// Writes the offsets down if any changed since the last time.
 pub(crate) fn save_offsets(broker: &Broker) {
-    if let Err(error) = broker.offsets.save_if_changed(|offsets| broker.offsets_file.write(json::to_vec_pretty(offsets))) {
+    if let Err(error) =
+        broker.offsets.save_if_changed(|offsets| broker.offsets_file.write(json::to_vec_pretty(offsets)))
+    {
         tracing::error!(%error, "consumer offsets are not saved");
     }
 }

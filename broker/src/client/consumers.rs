@@ -124,12 +124,6 @@ impl Consumers {
         }
     }
 
-    /// Names of the groups that subscribe to a topic.
-    pub(crate) fn groups_of_topic(&self, topic: &str) -> Vec<Arc<str>> {
-        let subscribes = |group: &ConsumerGroup| group.state.read().subscriptions.contains_key(topic);
-        self.groups.iter().filter(|group| subscribes(group)).map(|group| Arc::clone(group.key())).collect()
-    }
-
     fn remove_member(&self, name: &str, peer: &Peer) -> Option<MembersChanged> {
         let group = self.group(name)?;
         let mut state = group.state.write();

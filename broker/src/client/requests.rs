@@ -78,10 +78,10 @@ fn register_consumer(
         topic_sys_flag: if data.unit_mode { SYS_FLAG_UNIT_SUB } else { 0 },
         ..TopicConfig::default()
     })?;
-    if let Some(changed) = broker.consumers.heartbeat(client, data, with_subscriptions) {
-        if group.notify_consumer_ids_changed_enable {
-            notify(broker, &name, &changed);
-        }
+    if let Some(changed) = broker.consumers.heartbeat(client, data, with_subscriptions)
+        && group.notify_consumer_ids_changed_enable
+    {
+        notify(broker, &name, &changed);
     }
     Ok(())
 }
@@ -92,10 +92,10 @@ pub(crate) fn unregister(broker: &Broker, peer: &Peer, request: &Command) -> Ans
     if let Some(group) = header.producer_group {
         broker.producers.unregister(group, peer);
     }
-    if let Some(group) = header.consumer_group {
-        if let Some(changed) = broker.consumers.unregister(group, peer) {
-            notify_group(broker, group, &changed);
-        }
+    if let Some(group) = header.consumer_group
+        && let Some(changed) = broker.consumers.unregister(group, peer)
+    {
+        notify_group(broker, group, &changed);
     }
     Ok(Command::response(ResponseCode::SUCCESS).with_empty_header())
 }

@@ -33,10 +33,10 @@ pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
 }
 
 /// All keys with their values (26).
-pub(crate) fn get(broker: &Broker) -> Answer {
+pub(crate) fn get(broker: &Broker) -> Command {
     let version = String::from_utf8_lossy(&json::to_vec(&*broker.settings_version.lock())).into_owned();
     let header = GetBrokerConfigResponseHeader { version: &version };
-    Ok(Command::response(ResponseCode::SUCCESS).with_header(&header).with_body(broker.settings().text()))
+    Command::response(ResponseCode::SUCCESS).with_header(&header).with_body(broker.settings().text())
 }
 
 impl From<UpdateError> for Refusal {

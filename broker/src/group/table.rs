@@ -128,7 +128,7 @@ impl GroupTable {
 
     /// All groups, what is forbidden to them, and their version.
     pub(crate) fn snapshot(&self) -> SubscriptionGroupWrapper {
-        self.snapshot_with(self.changes.lock().clone())
+        self.snapshot_with(*self.changes.lock())
     }
 
     /// Puts groups in and writes all down; takes them back if that fails.
@@ -152,9 +152,9 @@ impl GroupTable {
 
     /// Writes all down under a new version, which stands only if that succeeds.
     fn save(&self, version: &mut DataVersion) -> Result<(), StateFileError> {
-        let mut next = version.clone();
+        let mut next = *version;
         next.advance(0, self.clock.now());
-        self.file.write(&json::to_vec_pretty(&self.snapshot_with(next.clone())))?;
+        self.file.write(json::to_vec_pretty(&self.snapshot_with(next)))?;
         *version = next;
         Ok(())
     }

@@ -7,7 +7,7 @@ use apogee_remoting::protocol::message_queue::MessageQueue;
 use parking_lot::Mutex;
 
 /// A lock that is not renewed for so long is free for others.
-const LOCK_LIFETIME: Duration = Duration::from_secs(60);
+const LOCK_LIFETIME: Duration = Duration::from_mins(1);
 
 /// The locks of all groups. Times are milliseconds of any steady clock.
 #[derive(Default)]
@@ -28,7 +28,13 @@ impl Lock {
 
 impl QueueLocks {
     /// Takes or renews the locks of `queues` for a client, and returns those that it now holds.
-    pub(crate) fn lock(&self, group: &str, client: &str, queues: BTreeSet<MessageQueue>, now: i64) -> BTreeSet<MessageQueue> {
+    pub(crate) fn lock(
+        &self,
+        group: &str,
+        client: &str,
+        queues: BTreeSet<MessageQueue>,
+        now: i64,
+    ) -> BTreeSet<MessageQueue> {
         let mut groups = self.groups.lock();
         let locks = groups.entry(group.to_owned()).or_default();
         queues

@@ -51,13 +51,8 @@ pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
     if !broker.topics.contains(topic) {
         return Ok(refused(ResponseCode::TOPIC_NOT_EXIST, format!("Topic {topic} not exist!")));
     }
-    let answer = Command::response(ResponseCode::SUCCESS).with_empty_header();
-    let settings = broker.settings();
-    if settings.broker.use_server_side_reset_offset && broker.offsets.is_reset(group, topic, queue_id) {
-        return Ok(answer.with_remark("Offset has been previously reset"));
-    }
     broker.commit_offset(group, topic, queue_id, header.commit_offset);
-    Ok(answer)
+    Ok(Command::response(ResponseCode::SUCCESS).with_empty_header())
 }
 
 /// The offset of the message that was stored at a time (29).
@@ -94,8 +89,8 @@ pub(crate) fn earliest_time(broker: &Broker, request: &Command) -> Answer {
 }
 
 /// The offsets of all groups (43).
-pub(crate) fn get_all(broker: &Broker) -> Answer {
-    Ok(Command::response(ResponseCode::SUCCESS).with_body(json::to_vec(&broker.offsets.snapshot())))
+pub(crate) fn get_all(broker: &Broker) -> Command {
+    Command::response(ResponseCode::SUCCESS).with_body(json::to_vec(&broker.offsets.snapshot()))
 }
 
 fn not_found(remark: &'static str) -> Command {

@@ -34,8 +34,6 @@ struct TopicOffsets {
     consumed: BTreeMap<i32, i64>,
     /// Offset behind the last message pulled, by queue.
     pulled: BTreeMap<i32, i64>,
-    /// Offset that was set by an admin and that the group has not taken up yet, by queue.
-    reset: BTreeMap<i32, i64>,
 }
 
 impl OffsetTable {
@@ -59,11 +57,9 @@ impl OffsetTable {
         table
     }
 
-    /// The offset behind the last consumed message, or the one that an admin set.
+    /// The offset behind the last consumed message.
     pub(crate) fn consumed(&self, group: &str, topic: &str, queue_id: i32) -> Option<i64> {
-        let topics = self.groups.get(group)?;
-        let offsets = topics.get(topic)?;
-        offsets.reset.get(&queue_id).or_else(|| offsets.consumed.get(&queue_id)).copied()
+        self.groups.get(group)?.get(topic)?.consumed.get(&queue_id).copied()
     }
 
     /// The offset behind the last pulled message; where nothing was pulled yet, the consumed one.
@@ -76,7 +72,7 @@ impl OffsetTable {
     pub(crate) fn commit(&self, group: &str, topic: &str, queue_id: i32, offset: i64, version_step: u64) {
         self.with(group, topic, |offsets| offsets.consumed.insert(queue_id, offset));
         let commits = self.commits.fetch_add(1, Ordering::Relaxed) + 1;
-        if commits % version_step.max(1) == 0 {
+        if commits.is_multiple_of(version_step.max(1)) {
             self.version.lock().advance(0, self.clock.now());
         }
     }
@@ -86,49 +82,16 @@ impl OffsetTable {
         self.with(group, topic, |offsets| offsets.pulled.insert(queue_id, offset));
     }
 
-    /// Sets an offset that takes effect with the group's next pull, whatever it commits before.
-    pub(crate) fn reset(&self, group: &str, topic: &str, queue_id: i32, offset: i64) {
-        self.with(group, topic, |offsets| {
-            offsets.reset.insert(queue_id, offset);
-            offsets.consumed.insert(queue_id, offset);
-        });
-    }
-
-    /// Whether an offset was set that the group has not taken up yet.
-    pub(crate) fn is_reset(&self, group: &str, topic: &str, queue_id: i32) -> bool {
-        self.groups
-            .get(group)
-            .and_then(|topics| topics.get(topic).map(|offsets| offsets.reset.contains_key(&queue_id)))
-            .unwrap_or(false)
-    }
-
-    /// Takes up an offset that was set: the next pull goes on from there.
-    pub(crate) fn take_reset(&self, group: &str, topic: &str, queue_id: i32) -> Option<i64> {
-        // Almost no group has one: look with a shared lock first.
-        if !self.is_reset(group, topic, queue_id) {
-            return None;
-        }
-        self.groups.get_mut(group)?.get_mut(topic)?.reset.remove(&queue_id)
-    }
-
-    /// A group's consumed offsets in a topic, by queue.
-    pub(crate) fn consumed_in(&self, group: &str, topic: &str) -> BTreeMap<i32, i64> {
-        let consumed = |topics: &HashMap<Box<str>, TopicOffsets>| topics.get(topic).map(|offsets| offsets.consumed.clone());
-        self.groups.get(group).and_then(|topics| consumed(&topics)).unwrap_or_default()
-    }
-
     /// Topics of which a group has consumed.
     pub(crate) fn topics_of(&self, group: &str) -> Vec<String> {
         let names = |topics: &HashMap<Box<str>, TopicOffsets>| {
-            topics.iter().filter(|(_, offsets)| !offsets.consumed.is_empty()).map(|(topic, _)| topic.to_string()).collect()
+            topics
+                .iter()
+                .filter(|(_, offsets)| !offsets.consumed.is_empty())
+                .map(|(topic, _)| topic.to_string())
+                .collect()
         };
         self.groups.get(group).map(|topics| names(&topics)).unwrap_or_default()
-    }
-
-    /// Groups that have consumed of a topic.
-    pub(crate) fn groups_of(&self, topic: &str) -> Vec<String> {
-        let has = |topics: &HashMap<Box<str>, TopicOffsets>| topics.get(topic).is_some_and(|o| !o.consumed.is_empty());
-        self.groups.iter().filter(|group| has(group)).map(|group| group.key().to_string()).collect()
     }
 
     /// Forgets a group.
@@ -146,14 +109,6 @@ impl OffsetTable {
         }
         self.groups.retain(|_, topics| !topics.is_empty());
         self.changes.fetch_add(1, Ordering::Release);
-    }
-
-    /// Lets `to` begin in a topic where `from` is.
-    pub(crate) fn clone_group(&self, from: &str, to: &str, topic: &str) {
-        let consumed = self.consumed_in(from, topic);
-        if !consumed.is_empty() {
-            self.with(to, topic, |offsets| offsets.consumed = consumed);
-        }
     }
 
     /// Hands everything to `save` if anything changed since the last time that this succeeded.
@@ -174,7 +129,7 @@ impl OffsetTable {
     /// All of it in the form of the file and of the wire.
     pub(crate) fn snapshot(&self) -> ConsumerOffsetSerializeWrapper {
         let mut saved = ConsumerOffsetSerializeWrapper {
-            data_version: self.version.lock().clone(),
+            data_version: *self.version.lock(),
             ..ConsumerOffsetSerializeWrapper::default()
         };
         let group_topics = saved.group_topic_map.get_or_insert_default();
@@ -195,9 +150,10 @@ impl OffsetTable {
     }
 
     fn restore(&self, key: &str, set: impl FnOnce(&mut TopicOffsets)) {
-        match key.split_once(SEPARATOR) {
-            Some((topic, group)) => self.with(group, topic, set),
-            None => tracing::warn!(key, "an entry of the consumer offsets names no topic@group and is left out"),
+        if let Some((topic, group)) = key.split_once(SEPARATOR) {
+            self.with(group, topic, set)
+        } else {
+            tracing::warn!(key, "an entry of the consumer offsets names no topic@group and is left out")
         }
     }
 

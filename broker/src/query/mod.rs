@@ -14,9 +14,8 @@ pub(crate) use by_key::by_key;
 pub(crate) fn view(broker: &Broker, request: &Command) -> Answer {
     let header: ViewMessageRequestHeader<'_> = request.header()?;
     let offset = header.offset;
-    let not_found = || {
-        Refusal::new(ResponseCode::SYSTEM_ERROR, format!("can not find message by the offset, {offset}"))
-    };
+    let not_found =
+        || Refusal::new(ResponseCode::SYSTEM_ERROR, format!("can not find message by the offset, {offset}"));
     let record = broker.store.record_at(offset)?.ok_or_else(not_found)?;
     Ok(Command::response(ResponseCode::SUCCESS).with_body(record))
 }

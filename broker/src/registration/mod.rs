@@ -82,9 +82,7 @@ async fn register(broker: &Broker, only: Option<&[&str]>) {
         cluster_name: &config.broker_cluster_name,
         ha_server_addr: Some(&broker.ha_address),
         broker_id: config.broker_id,
-        heartbeat_timeout_millis: config
-            .enable_slave_acting_master
-            .then_some(config.broker_not_active_timeout_millis),
+        heartbeat_timeout_millis: config.enable_slave_acting_master.then_some(config.broker_not_active_timeout_millis),
         enable_acting_master: Some(config.enable_slave_acting_master),
         compressed: config.compressed_register,
         body_crc32: crc(&body) as i32,
@@ -107,15 +105,18 @@ fn registration(broker: &Broker, config: &BrokerConfig, only: Option<&[&str]>) -
     let topics = broker.topics.snapshot();
     let is_whole = config.broker_permission & (PERM_READ | PERM_WRITE) == PERM_READ | PERM_WRITE;
     let told = |name: &String| only.is_none_or(|only| only.contains(&name.as_str()));
-    let limited = |topic: TopicConfig| match is_whole {
-        true => topic,
-        false => TopicConfig {
-            topic_name: topic.topic_name,
-            read_queue_nums: topic.read_queue_nums,
-            write_queue_nums: topic.write_queue_nums,
-            perm: topic.perm & config.broker_permission,
-            ..TopicConfig::default()
-        },
+    let limited = |topic: TopicConfig| {
+        if is_whole {
+            topic
+        } else {
+            TopicConfig {
+                topic_name: topic.topic_name,
+                read_queue_nums: topic.read_queue_nums,
+                write_queue_nums: topic.write_queue_nums,
+                perm: topic.perm & config.broker_permission,
+                ..TopicConfig::default()
+            }
+        }
     };
     let table: BTreeMap<_, _> = topics
         .topic_config_table
@@ -138,9 +139,9 @@ fn take_order_topics(broker: &Broker, answer: &Command) {
     if answer.body.is_empty() {
         return;
     }
-    let marked = json::from_slice::<KVTable>(&answer.body.bytes())
-        .map_err(|error| error.to_string())
-        .and_then(|kv| broker.topics.mark_ordered(kv.table.keys().map(String::as_str)).map_err(|error| error.to_string()));
+    let marked = json::from_slice::<KVTable>(&answer.body.bytes()).map_err(|error| error.to_string()).and_then(|kv| {
+        broker.topics.mark_ordered(kv.table.keys().map(String::as_str)).map_err(|error| error.to_string())
+    });
     if let Err(error) = marked {
         tracing::warn!(error, "the name server's list of ordered topics is not taken over");
     }

@@ -9,7 +9,7 @@ mod single;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apogee_config::{BrokerSettings, FlushDiskType};
+use apogee_config::{BrokerRole, BrokerSettings, FlushDiskType};
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::server::{Peer, Reply};
 use apogee_remoting::{Command, ResponseCode};
@@ -30,6 +30,10 @@ struct Stored {
 /// Stores the message or the batch of a request and answers with its place.
 pub(crate) fn send(broker: &Arc<Broker>, peer: &Peer, request: &Command) -> Reply {
     let settings = broker.settings();
+    if settings.store.broker_role == BrokerRole::Slave {
+        let remark = "[REJECTREQUEST]system busy, start flow control for a while";
+        return Command::error(ResponseCode::SYSTEM_BUSY, remark).into();
+    }
     let stored = SendMessageRequestHeader::of(request).map_err(Refusal::from).and_then(|message| {
         if message.batch == Some(true) {
             batch::send(broker, &settings, peer, &message, request)

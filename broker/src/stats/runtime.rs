@@ -9,16 +9,15 @@ use apogee_remoting::protocol::kv::KVTable;
 use apogee_remoting::{Command, ResponseCode, json};
 
 use crate::Broker;
-use crate::answer::Answer;
 
 /// What operators ask a broker for (28).
-pub(crate) fn info(broker: &Broker) -> Answer {
+pub(crate) fn info(broker: &Broker) -> Command {
     let mut table = BTreeMap::new();
     let mut put = |key: &str, value: String| drop(table.insert(key.to_owned(), value));
     store(broker, &mut put);
     traffic(broker, &mut put);
     pools(broker, &mut put);
-    Ok(Command::response(ResponseCode::SUCCESS).with_body(json::to_vec(&KVTable { table })))
+    Command::response(ResponseCode::SUCCESS).with_body(json::to_vec(&KVTable { table }))
 }
 
 fn store(broker: &Broker, put: &mut impl FnMut(&str, String)) {

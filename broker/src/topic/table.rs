@@ -119,9 +119,8 @@ impl TopicTable {
         let mut altered = Vec::with_capacity(configs.len());
         for mut config in configs {
             let current = self.get(&config.topic_name).map(|old| old.attributes.clone());
-            config.attributes =
-                attributes::alter(attributes::TOPIC, current.as_ref(), &config.attributes)
-                    .map_err(TopicError::Attributes)?;
+            config.attributes = attributes::alter(attributes::TOPIC, current.as_ref(), &config.attributes)
+                .map_err(TopicError::Attributes)?;
             altered.push(config);
         }
         self.put(&mut version, altered)
@@ -131,7 +130,8 @@ impl TopicTable {
     pub(crate) fn mark_ordered<'a>(&self, topics: impl Iterator<Item = &'a str>) -> Result<(), TopicError> {
         let mut version = self.changes.lock();
         let unmarked = topics.filter_map(|topic| self.get(topic)).filter(|config| !config.order);
-        let marked: Vec<_> = unmarked.map(|config| TopicConfig { order: true, ..TopicConfig::clone(&config) }).collect();
+        let marked: Vec<_> =
+            unmarked.map(|config| TopicConfig { order: true, ..TopicConfig::clone(&config) }).collect();
         if marked.is_empty() { Ok(()) } else { self.put(&mut version, marked) }
     }
 
@@ -156,7 +156,7 @@ impl TopicTable {
 
     /// All topics and their version.
     pub(crate) fn snapshot(&self) -> TopicConfigSerializeWrapper {
-        self.snapshot_with(self.changes.lock().clone())
+        self.snapshot_with(*self.changes.lock())
     }
 
     /// Calls `look` for every topic.
@@ -167,7 +167,11 @@ impl TopicTable {
     }
 
     /// Puts topics in and writes all down; takes them back if that fails.
-    fn put<I: IntoIterator<Item = TopicConfig>>(&self, version: &mut DataVersion, configs: I) -> Result<(), TopicError> {
+    fn put<I: IntoIterator<Item = TopicConfig>>(
+        &self,
+        version: &mut DataVersion,
+        configs: I,
+    ) -> Result<(), TopicError> {
         let mut replaced = Vec::new();
         for config in configs {
             let name: Arc<str> = Arc::from(config.topic_name.as_str());
@@ -192,9 +196,9 @@ impl TopicTable {
 
     /// Writes all down under a new version, which stands only if that succeeds, and tells of the change.
     fn save(&self, version: &mut DataVersion) -> Result<(), StateFileError> {
-        let mut next = version.clone();
+        let mut next = *version;
         next.advance(0, self.clock.now());
-        self.file.write(&json::to_vec_pretty(&self.snapshot_with(next.clone())))?;
+        self.file.write(json::to_vec_pretty(&self.snapshot_with(next)))?;
         *version = next;
         Ok(())
     }

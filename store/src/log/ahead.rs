@@ -131,7 +131,8 @@ impl Shared {
             }
             if let Some((mapping, start, position)) = state.pages.take() {
                 // pages ahead are dirty pages: many for an appender in a hurry, few for a slow one
-                window = if last.elapsed() < HURRY { (window * 2).min(MOST_WINDOW) } else { LEAST_WINDOW.max(window / 2) };
+                window =
+                    if last.elapsed() < HURRY { (window * 2).min(MOST_WINDOW) } else { LEAST_WINDOW.max(window / 2) };
                 MutexGuard::unlocked(&mut state, || self.populate(&mapping, start, position, window));
                 last = Instant::now();
             } else if let Next::Wanted(start) = state.next {
@@ -169,9 +170,7 @@ impl Shared {
         let had_failed = matches!(state.next, Next::Failed(..));
         state.next = Next::InWork;
         let directory = self.segments.directory(start);
-        let made = MutexGuard::unlocked(state, || {
-            Segment::create(directory, start, self.segments.file_size())
-        });
+        let made = MutexGuard::unlocked(state, || Segment::create(directory, start, self.segments.file_size()));
         state.next = match &made {
             Ok(_) => Next::Nothing,
             Err(error) => {

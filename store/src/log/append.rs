@@ -185,9 +185,10 @@ impl CommitLog {
     /// Fills the rest of the file with a blank and goes on in the next one.
     #[cold]
     fn roll(&self, appender: &mut Appender) -> Result<(), AppendError> {
-        let start = appender.active.as_ref().map_or(appender.position, |active| {
-            active.start + self.segments.file_size() as i64
-        });
+        let start = appender
+            .active
+            .as_ref()
+            .map_or(appender.position, |active| active.start + self.segments.file_size() as i64);
         // first the new file: without one the old stays as it is, and smaller records may still fit
         let (segment, writer) = self.ahead.take(start).map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

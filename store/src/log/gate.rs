@@ -75,8 +75,11 @@ impl Gate {
     }
 
     fn set(&self, bit: u32, on: bool) -> bool {
-        let before =
-            if on { self.closed.fetch_or(bit, Ordering::AcqRel) } else { self.closed.fetch_and(!bit, Ordering::AcqRel) };
+        let before = if on {
+            self.closed.fetch_or(bit, Ordering::AcqRel)
+        } else {
+            self.closed.fetch_and(!bit, Ordering::AcqRel)
+        };
         (before & bit != 0) != on
     }
 }

@@ -60,7 +60,13 @@ pub struct CommitLog {
 
 impl CommitLog {
     /// Opens a log that `recover` found to end at `end`; everything behind it is zero.
-    fn new(options: LogOptions, segments: Segments, end: i64, last_timestamp: i64, waker: Waker) -> io::Result<Arc<Self>> {
+    fn new(
+        options: LogOptions,
+        segments: Segments,
+        end: i64,
+        last_timestamp: i64,
+        waker: Waker,
+    ) -> io::Result<Arc<Self>> {
         let segments = Arc::new(segments);
         let ahead = Ahead::start(Arc::clone(&segments))?;
         let active = match segments.find(end) {

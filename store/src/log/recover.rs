@@ -7,10 +7,10 @@ use std::sync::Arc;
 use thiserror::Error;
 use tracing::{info, warn};
 
+use super::CommitLog;
 use super::options::LogOptions;
 use super::scan::Scan;
 use super::segments::{Segments, SegmentsError};
-use super::CommitLog;
 use crate::dispatch::Waker;
 
 /// What is known of a log before it is opened.

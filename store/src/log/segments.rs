@@ -200,8 +200,7 @@ fn is_unfinished(path: &Path, file_size: usize) -> bool {
         return false;
     };
     length == 0
-        || length < file_size as u64
-            && fs::read(path).is_ok_and(|content| content.iter().all(|byte| *byte == 0))
+        || length < file_size as u64 && fs::read(path).is_ok_and(|content| content.iter().all(|byte| *byte == 0))
 }
 
 pub(super) fn io_at(path: &Path) -> impl FnOnce(io::Error) -> SegmentsError {
@@ -230,7 +229,9 @@ mod tests {
         fs::write(directory.path().join("notes"), "").unwrap();
         let segments = Segments::open(vec![directory.path().to_owned()], SIZE).unwrap();
         assert_eq!(segments.min_offset(), 8192);
-        for (offset, start) in [(8191, None), (8192, Some(8192)), (24575, Some(16384)), (32767, Some(24576)), (32768, None)] {
+        for (offset, start) in
+            [(8191, None), (8192, Some(8192)), (24575, Some(16384)), (32767, Some(24576)), (32768, None)]
+        {
             assert_eq!(segments.find(offset).map(|found| found.start()), start, "{offset}");
             assert_eq!(segments.find_to_read(offset).unwrap().map(|found| found.start()), start, "{offset}");
         }
