@@ -1,7 +1,10 @@
 //! The store's time.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+#[cfg(test)]
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where store timestamps come from.
@@ -10,7 +13,8 @@ pub enum Clock {
     /// The system's time.
     #[default]
     System,
-    /// A time set by hand, ms since the epoch: for tests.
+    /// A time set by hand, ms since the epoch.
+    #[cfg(test)]
     Manual(Arc<AtomicI64>),
 }
 
@@ -21,6 +25,7 @@ impl Clock {
         match self {
             // before 1970: a clock that was never set
             Clock::System => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64),
+            #[cfg(test)]
             Clock::Manual(now) => now.load(Ordering::Relaxed),
         }
     }

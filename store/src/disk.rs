@@ -5,48 +5,63 @@ use std::sync::Arc;
 
 use crate::log::Gate;
 
-/// Watches how full the disk of the log is.
+/// Watches how full the disks of the store are.
 pub(crate) struct Space {
-    directory: PathBuf,
+    /// The log's; one with room is enough.
+    log: Vec<PathBuf>,
+    /// Of everything else.
+    root: PathBuf,
     /// diskSpaceWarningLevelRatio: per cent above which no message is taken.
     warning_level: i32,
 }
 
 impl Space {
-    pub(crate) fn new(directory: &Path, warning_level: i32) -> Self {
-        Self { directory: directory.to_owned(), warning_level }
+    /// `warning_level` counts from 35 to 90, as in the reference.
+    pub(crate) fn new(log: &[PathBuf], root: &Path, warning_level: i32) -> Self {
+        Self { log: log.to_vec(), root: root.to_owned(), warning_level: warning_level.clamp(35, 90) }
     }
 
-    /// Share in use, 0 to 1; -1 when it cannot be told.
+    /// Share in use where the log is, 0 to 1; -1 when it cannot be told.
     pub(crate) fn used(&self) -> f64 {
-        rustix::fs::statvfs(&self.directory).map_or(-1.0, |disk| {
-            // What only the super user may fill counts as used, as the reference counts.
-            let used = disk.f_blocks.saturating_sub(disk.f_bfree);
-            used as f64 / (used + disk.f_bavail).max(1) as f64
-        })
+        self.least_used().map_or(-1.0, |(percent, _)| f64::from(percent) / 100.0)
     }
 
-    /// Bytes of the disk and those of them that are free; 0 where the disk does not say.
+    /// Bytes of the log's disk with most room and those of them that are free; 0 where it does not say.
     pub(crate) fn capacity(&self) -> (u64, u64) {
-        rustix::fs::statvfs(&self.directory)
-            .map_or((0, 0), |disk| (disk.f_blocks * disk.f_frsize, disk.f_bfree * disk.f_frsize))
+        let disk = self.least_used().and_then(|(_, directory)| rustix::fs::statvfs(directory).ok());
+        disk.map_or((0, 0), |disk| (disk.f_blocks * disk.f_frsize, disk.f_bfree * disk.f_frsize))
     }
 
-    /// Looks how full the disk is, and lets messages in or not.
+    /// Looks how full the disks are, and lets messages in or not.
     pub(crate) fn check(&self, gate: &Gate) {
-        let (directory, level) = (self.directory.display(), self.warning_level);
-        let percent = (self.used() * 100.0).round();
-        let full = percent > f64::from(level);
-        let text = full
-            .then(|| Arc::from(format!("{directory} is {percent} % full, above diskSpaceWarningLevelRatio={level}")));
+        let root = used_percent(&self.root).map(|percent| (percent, self.root.as_path()));
+        let level = self.warning_level;
+        let full = [self.least_used(), root].into_iter().flatten().find(|(percent, _)| *percent > level);
+        let text = full.map(|(percent, directory)| {
+            Arc::from(format!("{} is {percent} % full, above diskSpaceWarningLevelRatio={level}", directory.display()))
+        });
         if gate.set_disk_full(text) {
-            if full {
+            if let Some((percent, directory)) = full {
+                let directory = directory.display();
                 tracing::error!(%directory, percent, level, "the disk is too full: messages are refused");
             } else {
-                tracing::info!(%directory, percent, level, "the disk has room again: messages are taken");
+                tracing::info!(level, "the disk has room again: messages are taken");
             }
         }
     }
+
+    fn least_used(&self) -> Option<(i32, &Path)> {
+        self.log.iter().filter_map(|directory| Some((used_percent(directory)?, directory.as_path()))).min()
+    }
+}
+
+/// How much of a directory's disk is used, in per cent, rounded up. What is kept for the super user counts neither as
+/// used nor as free, as in the reference.
+fn used_percent(directory: &Path) -> Option<i32> {
+    let disk = rustix::fs::statvfs(directory).ok()?;
+    let used = disk.f_blocks.saturating_sub(disk.f_bfree);
+    let usable = used.saturating_add(disk.f_bavail).max(1);
+    Some((u128::from(used) * 100).div_ceil(u128::from(usable)) as i32)
 }
 
 /// Memory that this process may use, bytes: the control group's limit where there is one, else the machine's.
@@ -70,11 +85,22 @@ mod tests {
     fn b17_refuses_above_the_level_and_takes_again_below() {
         let directory = tempfile::tempdir().unwrap();
         let gate = Gate::default();
-        let mut space = Space::new(directory.path(), -1);
+        let mut space = Space::new(&[directory.path().to_owned()], directory.path(), 75);
         assert!((0.0..=1.0).contains(&space.used()));
+        space.warning_level = -1;
         space.check(&gate);
         assert!(matches!(gate.check(), Err(AppendError::DiskFull(_))));
         space.warning_level = 100;
+        space.check(&gate);
+        assert_eq!(gate.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_directory_that_is_gone_is_no_full_disk() {
+        let gone = PathBuf::from("/nowhere at all");
+        let space = Space::new(std::slice::from_ref(&gone), &gone, 75);
+        assert!(space.used() < 0.0);
+        let gate = Gate::default();
         space.check(&gate);
         assert_eq!(gate.check(), Ok(()));
     }

@@ -14,6 +14,6 @@ mod store;
 
 pub use dispatch::{Arrival, ArrivalListener};
 pub use index::IndexKind;
-pub use log::{AppendError, Appended, NeverReached};
+pub use log::{AppendError, Appended, NeverReached, RecoverError, SegmentsError};
 pub use read::{Boundary, GetRequest, GetResult, GetStatus, MessageFilter};
 pub use store::{KeyQuery, KeyQueryResult, OpenError, Store};

@@ -119,11 +119,6 @@ impl Writer {
         self.position += bytes.len();
     }
 
-    /// Takes back what was written since the last [`Writer::publish`].
-    pub(crate) fn rewind(&mut self) {
-        self.position = self.mapping.published();
-    }
-
     /// Leaves the rest of the file as it is: zeros.
     pub(crate) fn skip_rest(&mut self) {
         self.position = self.mapping.len();
@@ -172,8 +167,6 @@ mod tests {
         writer.publish();
         let bytes = mapping.slice(1, 4).unwrap();
         assert!(mapping.slice(1, 5).is_none() && mapping.slice(usize::MAX, 2).is_none());
-        writer.write(b"more");
-        writer.rewind();
         assert_eq!((writer.position(), writer.room()), (5, 95));
         mapping.sync(0, 5).unwrap();
         drop((mapping, writer, file));

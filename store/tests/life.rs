@@ -1,4 +1,5 @@
 //! A store from its first message to its next start.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking; helpers of integration tests are not seen as tests")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -148,4 +149,76 @@ fn messages_that_no_record_can_hold_are_illegal() {
     assert_eq!(append(&store, 0, &vec![0; 32 * 1024]).unwrap().physical_offset, 0);
     store.close().unwrap();
     assert_eq!(append(&store, 0, b"a"), Err(AppendError::Shutdown));
+}
+
+#[test]
+fn what_is_derived_is_made_again() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path());
+    let expected: Vec<_> = (0..200).map(body).collect();
+    for body in &expected {
+        append(&store, 0, body).unwrap();
+    }
+    store.close().unwrap();
+    drop(store);
+    for clean in [true, false, false] {
+        std::fs::remove_dir_all(root.path().join("consumequeue")).unwrap();
+        if !clean {
+            std::fs::write(root.path().join("abort"), "1").unwrap();
+            std::fs::remove_file(root.path().join("checkpoint")).unwrap();
+        }
+        let store = open(root.path());
+        assert_eq!(bodies(&store, 0), expected);
+        store.close().unwrap();
+    }
+}
+
+#[test]
+fn damage_costs_the_damaged_message_only() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path());
+    let stored: Vec<_> = (0..100).map(|number| append(&store, 0, &body(number)).unwrap()).collect();
+    store.close().unwrap();
+    drop(store);
+    let log = root.path().join("commitlog/00000000000000000000");
+    let mut bytes = std::fs::read(&log).unwrap();
+    bytes[stored[5].physical_offset as usize + 95] ^= 1;
+    bytes[stored[9].physical_offset as usize..][..8].fill(0xFF);
+    std::fs::write(&log, bytes).unwrap();
+    std::fs::write(root.path().join("abort"), "1").unwrap();
+    std::fs::remove_file(root.path().join("checkpoint")).unwrap();
+    std::fs::remove_dir_all(root.path().join("consumequeue")).unwrap();
+    let store = open(root.path());
+    for (number, stored) in stored.iter().enumerate() {
+        let request =
+            GetRequest { topic: "T", queue_id: 0, offset: stored.queue_offset, max_count: 1, max_bytes: 1 << 20 };
+        let found = store.get(&request, None).unwrap();
+        if number == 5 || number == 9 {
+            // nothing, or the next one: never the damaged record
+            for record in found.runs.iter().flat_map(|run| entries(run)) {
+                assert!(record.unwrap().queue_offset > stored.queue_offset);
+            }
+        } else {
+            let record = entries(&found.runs[0]).next().unwrap().unwrap();
+            assert_eq!((record.queue_offset, record.body), (stored.queue_offset, &body(number)[..]));
+        }
+    }
+    assert_eq!(append(&store, 0, b"next").unwrap().queue_offset, 100);
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_stays_clean() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path());
+    append(&store, 0, b"a").unwrap();
+    store.close().unwrap();
+    drop(store);
+    let refused =
+        |config: MessageStoreConfig| Store::open(&config, Arc::new(Arrivals::default())).err().unwrap().to_string();
+    let error = refused(MessageStoreConfig { mapped_file_size_commit_log: FILE * 2, ..config(root.path()) });
+    assert!(error.contains("mappedFileSizeCommitLog"), "{error}");
+    let error = refused(MessageStoreConfig { mapped_file_size_consume_queue: 381, ..config(root.path()) });
+    assert!(error.contains("mappedFileSizeConsumeQueue"), "{error}");
+    assert!(!root.path().join("abort").exists());
+    assert_eq!(bodies(&open(root.path()), 0), [b"a".to_vec()]);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use thiserror::Error;
-use tracing::warn;
+use tracing::{error, warn};
 
 use super::arrival::ArrivalListener;
 use super::delay::DelayLevels;
@@ -169,6 +169,14 @@ impl Dispatch {
                     // a record larger than the window
                     Ok(Some(needed)) if progress.position == from && needed > at_most => at_most = needed,
                     Ok(_) => break Ok(()),
+                    Err(DispatchError::Damaged { position, reason }) => match self.behind(position)? {
+                        Some(next) => {
+                            error!(position, next, reason, "commit log is damaged here: these bytes are in no queue");
+                            progress.position = next;
+                            break Ok(());
+                        }
+                        None => break Err(DispatchError::Damaged { position, reason }),
+                    },
                     Err(error) => break Err(error),
                 },
             }
@@ -184,6 +192,10 @@ impl Dispatch {
         self.log.window(position, at_most).map_err(|source| DispatchError::Read { position, source })
     }
 
+    fn behind(&self, position: i64) -> Result<Option<i64>, DispatchError> {
+        self.log.resume_behind(position).map_err(|source| DispatchError::Read { position, source })
+    }
+
     /// Dispatches the records of a window. `Some`: the next record is not all in it and needs so many bytes.
     fn walk(
         &self,
@@ -195,11 +207,19 @@ impl Dispatch {
         let mut since_published = 0;
         while !rest.is_empty() {
             let position = progress.position;
+            if let Some(next) = self.log.damaged_until(position) {
+                progress.position = next;
+                return Ok(None);
+            }
             let record = match At::look(rest) {
                 At::Record(record) => record,
                 At::Blank => {
                     progress.position = self.log.next_file_start(position);
                     return Ok(None);
+                }
+                At::Incomplete(needed) if position + needed as i64 > self.log.next_file_start(position) => {
+                    let reason = "the size leads out of the file";
+                    return Err(DispatchError::Damaged { position, reason });
                 }
                 At::Incomplete(needed) => return Ok(Some(needed)),
                 At::Damaged(reason) => return Err(DispatchError::Damaged { position, reason }),

@@ -174,7 +174,7 @@ impl CommitLog {
     /// After the lock: tells those who work on new records.
     fn appended(&self, buffer: &mut Vec<u8>) {
         self.waker.wake();
-        if self.options.wake_flush && !self.options.flush_timed {
+        if self.options.wake_flush {
             self.flushed.nudge();
         }
         if buffer.capacity() > KEPT {

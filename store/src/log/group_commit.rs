@@ -150,23 +150,20 @@ impl GroupCommit {
         if let Some(why) = &state.ended {
             return Poll::Ready(Err(why.clone()));
         }
-        match ticket {
-            Some(ticket) => {
-                if let Some(waiter) = state.waiters.iter_mut().find(|waiter| waiter.ticket == *ticket) {
-                    waiter.waker.clone_from(context.waker());
-                }
+        if let Some(ticket) = ticket {
+            if let Some(waiter) = state.waiters.iter_mut().find(|waiter| waiter.ticket == *ticket) {
+                waiter.waker.clone_from(context.waker());
             }
-            None => {
-                state.tickets += 1;
-                *ticket = Some(state.tickets);
-                let waiter = Waiter { ticket: state.tickets, position, waker: context.waker().clone() };
-                state.waiters.push(waiter);
-                if position > state.wanted {
-                    state.wanted = position;
-                    drop(state);
-                    self.changed.notify_one();
-                }
-            }
+            return Poll::Pending;
+        }
+        state.tickets += 1;
+        *ticket = Some(state.tickets);
+        let waiter = Waiter { ticket: state.tickets, position, waker: context.waker().clone() };
+        state.waiters.push(waiter);
+        if position > state.wanted {
+            state.wanted = position;
+            drop(state);
+            self.changed.notify_one();
         }
         Poll::Pending
     }
@@ -260,7 +257,7 @@ mod tests {
     #[test]
     fn the_worker_is_called_by_who_waits_nudges_or_stops() {
         let group = Arc::new(GroupCommit::new(0));
-        let far = || Instant::now() + Duration::from_secs(60);
+        let far = || Instant::now() + Duration::from_mins(1);
         let waiter = {
             let group = Arc::clone(&group);
             std::thread::spawn(move || {

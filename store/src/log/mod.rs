@@ -38,6 +38,7 @@ use ahead::Ahead;
 use append::{Active, Appender};
 pub(crate) use gate::Gate;
 use group_commit::GroupCommit;
+use scan::Found;
 use segments::Segments;
 
 /// The log.
@@ -45,6 +46,8 @@ use segments::Segments;
 pub struct CommitLog {
     options: LogOptions,
     segments: Arc<Segments>,
+    /// Bad bytes found at the start, with good records behind them: from, to.
+    damage: Vec<(i64, i64)>,
     appender: Mutex<Appender>,
     written: AtomicI64,
     /// Store time of a record at or before the written position.
@@ -59,14 +62,9 @@ pub struct CommitLog {
 }
 
 impl CommitLog {
-    /// Opens a log that `recover` found to end at `end`; everything behind it is zero.
-    fn new(
-        options: LogOptions,
-        segments: Segments,
-        end: i64,
-        last_timestamp: i64,
-        waker: Waker,
-    ) -> io::Result<Arc<Self>> {
+    /// Opens a log as `recover` found it; everything behind its end is zero.
+    fn new(options: LogOptions, segments: Segments, found: Found, waker: Waker) -> io::Result<Arc<Self>> {
+        let Found { end, last_timestamp, damage, .. } = found;
         let segments = Arc::new(segments);
         let ahead = Ahead::start(Arc::clone(&segments))?;
         let active = match segments.find(end) {
@@ -80,6 +78,7 @@ impl CommitLog {
         let log = Arc::new(Self {
             options,
             segments,
+            damage,
             appender: Mutex::new(Appender { active, position: end, last_timestamp }),
             written: AtomicI64::new(end),
             last_timestamp: AtomicI64::new(last_timestamp),
@@ -155,3 +154,6 @@ impl CommitLog {
         self.flushed() >= self.written()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,9 +22,7 @@ pub struct LogOptions {
     pub require_property_crc: bool,
     /// Time between flushes nobody waits for (flushIntervalCommitLog).
     pub flush_interval: Duration,
-    /// Whether such flushes come by the interval only, and not when an append says so (flushCommitLogTimed).
-    pub flush_timed: bool,
-    /// An append lets the flush thread look (wakeFlushWhenPutMessage, where flushCommitLogTimed is off).
+    /// An append lets the flush thread look at once (wakeFlushWhenPutMessage, unless flushCommitLogTimed).
     pub wake_flush: bool,
     /// Pages of 4 KiB that make such a flush worth while (flushCommitLogLeastPages).
     pub flush_least_pages: usize,
@@ -46,8 +44,7 @@ impl LogOptions {
             property_crc: config.enabled_append_prop_crc,
             require_property_crc: config.force_verify_prop_crc,
             flush_interval: ms(config.flush_interval_commit_log),
-            flush_timed: config.flush_commit_log_timed,
-            wake_flush: config.wake_flush_when_put_message,
+            wake_flush: config.wake_flush_when_put_message && !config.flush_commit_log_timed,
             flush_least_pages: usize::try_from(config.flush_commit_log_least_pages).unwrap_or(0),
             flush_thorough: ms(config.flush_commit_log_thorough_interval),
             clock: Clock::System,

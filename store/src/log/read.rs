@@ -6,8 +6,9 @@ use apogee_remoting::message::record::Record;
 use bytes::Bytes;
 
 use super::CommitLog;
+use super::scan::Scan;
 use crate::queue::{Queue, RecordAt, Unit};
-use crate::read::RecordSource;
+use crate::read::{RecordFields, RecordSource};
 
 impl RecordSource for CommitLog {
     fn min_offset(&self) -> i64 {
@@ -45,6 +46,15 @@ impl RecordSource for CommitLog {
     fn next_file_start(&self, offset: i64) -> i64 {
         self.segments.next_start(offset)
     }
+
+    fn damaged_until(&self, offset: i64) -> Option<i64> {
+        self.damage.iter().find(|(from, to)| (*from..*to).contains(&offset)).map(|(_, to)| *to)
+    }
+
+    fn resume_behind(&self, offset: i64) -> io::Result<Option<i64>> {
+        let found = Scan::new(&self.segments, self.options.require_property_crc).resume(offset, 0)?;
+        Ok(found.filter(|found| *found < self.written()))
+    }
 }
 
 impl RecordAt for CommitLog {
@@ -52,16 +62,8 @@ impl RecordAt for CommitLog {
         let Ok(Some(bytes)) = self.slice(unit.physical_offset, unit.size as usize) else {
             return false;
         };
-        Record::parse(&bytes).is_ok_and(|record| {
-            record.physical_offset == unit.physical_offset
-                && record.size() == unit.size as usize
-                // a light queue's unit is of another topic's record
-                && (queue.topic().starts_with(LIGHT_QUEUE)
-                    || *record.topic == **queue.topic()
-                        && record.queue_id == queue.queue_id()
-                        && record.queue_offset == offset)
-        })
+        Record::parse(&bytes)
+            .is_ok_and(|record| record.physical_offset == unit.physical_offset && record.size() == unit.size as usize)
+            && RecordFields::of(&bytes).is_some_and(|record| record.is_of(queue.topic(), queue.queue_id(), offset))
     }
 }
-
-const LIGHT_QUEUE: &str = "%LMQ%";

@@ -75,7 +75,7 @@ impl CommitLog {
         {
             last.clear_from((found.end - last.start()) as usize).map_err(io)?;
         }
-        let log = Self::new(options, segments, found.end, found.last_timestamp, waker).map_err(io)?;
+        let log = Self::new(options, segments, found, waker).map_err(io)?;
         Ok((log, from))
     }
 }

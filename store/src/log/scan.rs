@@ -11,12 +11,14 @@ use super::segment::Segment;
 use super::segments::Segments;
 
 /// What the scan found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     /// Physical offset behind the last good record.
     pub(super) end: i64,
     /// Store time of that record, ms.
     pub(super) last_timestamp: i64,
+    /// Bad bytes with good records behind them: from, to.
+    pub(super) damage: Vec<(i64, i64)>,
     /// Whether what follows the end is all zero, as far as an entry's head goes.
     pub(super) clean_end: bool,
 }
@@ -56,7 +58,7 @@ impl<'a> Scan<'a> {
     /// behind them counts as good only when it is not older than what stands before them, for at the end of a log
     /// that was once cut there may be records of its former end.
     pub(super) fn run(&mut self, from: i64, not_older: i64) -> io::Result<Found> {
-        let mut found = Found { end: from, last_timestamp: not_older, clean_end: true };
+        let mut found = Found { end: from, last_timestamp: not_older, damage: Vec::new(), clean_end: true };
         let mut progress = Progress::new(from, self.segments);
         while self.segments.find(found.end).is_some() {
             progress.at(found.end);
@@ -66,19 +68,18 @@ impl<'a> Scan<'a> {
                     found.last_timestamp = found.last_timestamp.max(timestamp);
                 }
                 Ok(Good::Blank) => found.end = self.segments.next_start(found.end),
-                Err(why) => match self.resume(found.end, found.last_timestamp)? {
-                    Some(next) => {
-                        error!(from = found.end, to = next, %why, "the commit log is damaged here: these bytes are not served");
-                        found.end = next;
-                    }
-                    None => {
+                Err(why) => {
+                    let Some(next) = self.resume(found.end, found.last_timestamp)? else {
                         found.clean_end = self.is_zero(found.end)?;
                         if !found.clean_end {
                             warn!(at = found.end, %why, "the commit log ends here: what follows is no whole record");
                         }
                         break;
-                    }
-                },
+                    };
+                    error!(from = found.end, to = next, %why, "the commit log is damaged here: these bytes are not served");
+                    found.damage.push((found.end, next));
+                    found.end = next;
+                }
             }
         }
         Ok(found)

@@ -1,0 +1,378 @@
+use std::fs::{self, OpenOptions};
+use std::net::SocketAddr;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::AtomicI64;
+use std::time::{Duration, Instant};
+
+use apogee_config::MessageStoreConfig;
+use apogee_remoting::message::record::{Draft, Entry, LEAST_SIZE, Record};
+use tempfile::TempDir;
+
+use super::*;
+use crate::clock::Clock;
+use crate::queue::{Queue, QueueTable};
+use crate::read::RecordSource;
+
+const FILE: usize = 16 * 1024;
+
+/// A log in a directory of its own, with a queue and a clock set by hand.
+struct Fixture {
+    directory: TempDir,
+    now: Arc<AtomicI64>,
+    queues: QueueTable,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let directory = TempDir::new().unwrap();
+        let queues = QueueTable::new(directory.path().join("queues"), 6_000_000, 4);
+        Self { directory, now: Arc::new(AtomicI64::new(1000)), queues }
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.directory.path().join("commitlog")
+    }
+
+    fn open(&self, known: RecoverFrom) -> Arc<CommitLog> {
+        let config = MessageStoreConfig {
+            store_path_root_dir: self.directory.path().to_str().unwrap().to_owned(),
+            mapped_file_size_commit_log: FILE as i32,
+            max_message_size: 8192,
+            ..Default::default()
+        };
+        let options = LogOptions { clock: Clock::Manual(Arc::clone(&self.now)), ..LogOptions::from_config(&config) };
+        CommitLog::recover(options, known, Waker::default()).unwrap().0
+    }
+
+    fn after_kill(&self) -> Arc<CommitLog> {
+        self.open(RecoverFrom::default())
+    }
+
+    fn queue(&self) -> Arc<Queue> {
+        self.queues.get_or_create("t", 0).unwrap()
+    }
+
+    fn append(&self, log: &CommitLog, body: &[u8]) -> Appended {
+        log.append(&draft(body), &self.queue()).unwrap()
+    }
+
+    /// A log with records of 100 bytes of body, over two files and a bit.
+    fn filled(&self) -> Vec<Appended> {
+        let log = self.after_kill();
+        let mut all = Vec::new();
+        while log.written() < 2 * FILE as i64 + 2000 {
+            self.now.fetch_add(1, Ordering::Relaxed);
+            all.push(self.append(&log, &[all.len() as u8; 100]));
+        }
+        assert!(log.close());
+        all
+    }
+}
+
+fn draft(body: &[u8]) -> Draft<'_> {
+    let host: SocketAddr = "127.0.0.1:10911".parse().unwrap();
+    Draft {
+        topic: "t",
+        queue_id: 0,
+        flag: 0,
+        sys_flag: 0,
+        born_timestamp: 7,
+        born_host: host,
+        store_host: host,
+        reconsume_times: 0,
+        prepared_transaction_offset: 0,
+        body,
+        properties: b"",
+    }
+}
+
+fn size(body: usize) -> usize {
+    LEAST_SIZE + body + 1
+}
+
+fn patch(log: &Path, file: i64, at: u64, bytes: &[u8]) {
+    let file = OpenOptions::new().write(true).open(log.join(format!("{:020}", file * FILE as i64))).unwrap();
+    file.write_all_at(bytes, at).unwrap();
+}
+
+/// All records of the log that can be walked to.
+fn bodies(log: &CommitLog) -> Vec<(i64, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut at = log.min_offset();
+    while let Some(window) = log.window(at, 4096).unwrap() {
+        match Entry::read(&window) {
+            Ok(Entry::Record(record)) => {
+                assert_eq!(record.physical_offset, at);
+                record.verify(false).unwrap();
+                found.push((at, record.body.to_vec()));
+                at += record.size() as i64;
+            }
+            _ => at = log.next_file_start(at),
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_appended_is_read() {
+    let fixture = Fixture::new();
+    let log = fixture.after_kill();
+    let first = fixture.append(&log, b"one");
+    fixture.now.store(900, Ordering::Relaxed); // the clock is set back
+    let second = fixture.append(&log, b"two");
+    let expected = Appended { physical_offset: 0, size: size(3), queue_offset: 0, store_timestamp: 1000 };
+    assert_eq!(first, expected);
+    assert_eq!(second, Appended { physical_offset: first.end(), queue_offset: 1, ..expected });
+    assert_eq!((log.written(), fixture.queue().next_offset()), (second.end(), 2));
+    let bytes = log.slice(second.physical_offset, second.size).unwrap().unwrap();
+    let record = Record::parse(&bytes).unwrap();
+    assert_eq!((record.body, record.queue_offset, record.store_timestamp), (&b"two"[..], 1, 1000));
+    assert!(log.slice(second.physical_offset, second.size + 1).unwrap().is_none());
+    assert!(log.close());
+    assert_eq!(bytes, log.slice(second.physical_offset, second.size).unwrap().unwrap());
+    assert_eq!(log.append(&draft(b"x"), &fixture.queue()), Err(AppendError::Shutdown));
+}
+
+#[test]
+fn a_blank_closes_a_file() {
+    let fixture = Fixture::new();
+    let log = fixture.after_kill();
+    // leaves exactly the room of a record and a blank, then one byte less
+    let fill = FILE - 2 * size(100) - 8;
+    let a = fixture.append(&log, &vec![1; fill / 2 - size(0)]);
+    let b = fixture.append(&log, &vec![2; fill - a.size - size(0)]);
+    let c = fixture.append(&log, &[3; 100]);
+    assert_eq!((b.physical_offset, c.end() as usize), (a.end(), FILE - size(100) - 8));
+    let fits = fixture.append(&log, &[4; 100]);
+    assert_eq!(fits.physical_offset, c.end());
+    let next = fixture.append(&log, &[5; 1]);
+    assert_eq!((next.physical_offset, next.queue_offset), (FILE as i64, 4));
+    let blank = log.window(fits.end(), 8).unwrap().unwrap();
+    assert_eq!(Entry::read(&blank), Ok(Entry::Blank(8)));
+    assert_eq!(bodies(&log).len(), 5);
+    // a record across the edge is never given out
+    assert!(log.slice(FILE as i64 - 8, 16).unwrap().is_none());
+    log.close();
+}
+
+#[test]
+fn a_batch_stays_together() {
+    let fixture = Fixture::new();
+    let log = fixture.after_kill();
+    for _ in 0..2 {
+        fixture.append(&log, &[1; 6000]);
+    }
+    let queue = fixture.queue();
+    let body = [2; 1500];
+    let batch = log.append_all((0..3).map(|_| (draft(&body), &*queue))).unwrap();
+    assert_eq!(batch.iter().map(|m| m.queue_offset).collect::<Vec<_>>(), [2, 3, 4]);
+    assert_eq!(batch[0].physical_offset, FILE as i64);
+    assert!(batch.windows(2).all(|pair| pair[0].end() == pair[1].physical_offset));
+    let large = [3; 8192];
+    let refused = log.append_all((0..2).map(|_| (draft(&large), &*queue)));
+    assert!(matches!(refused, Err(AppendError::MessageTooLarge { limit, .. }) if limit == FILE - 8));
+    let refused = log.append(&draft(&[0; 8193]), &queue);
+    assert_eq!(refused, Err(AppendError::MessageTooLarge { size: 8193, limit: 8192 }));
+    assert!(log.append_all(std::iter::empty()).unwrap().is_empty());
+    assert_eq!((queue.next_offset(), bodies(&log).len()), (5, 5));
+    log.close();
+}
+
+#[test]
+fn many_append_and_read_at_once() {
+    let fixture = Fixture::new();
+    let log = fixture.after_kill();
+    let queue = fixture.queue();
+    std::thread::scope(|scope| {
+        for writer in 0..4_u8 {
+            let (log, queue) = (&log, &queue);
+            scope.spawn(move || {
+                for n in 0..300_u32 {
+                    let body = [&[writer], &n.to_be_bytes()[..], &[writer; 100]].concat();
+                    let stored = log.append(&draft(&body), queue).unwrap();
+                    let bytes = log.slice(stored.physical_offset, stored.size).unwrap().unwrap();
+                    let record = Record::parse(&bytes).unwrap();
+                    assert_eq!((record.body, record.queue_offset), (&body[..], stored.queue_offset));
+                }
+            });
+        }
+    });
+    let found = bodies(&log);
+    assert_eq!((found.len(), queue.next_offset()), (1200, 1200));
+    log.close();
+    assert_eq!(bodies(&fixture.after_kill()), found);
+}
+
+#[tokio::test]
+async fn one_who_waits_is_flushed_at_once() {
+    let fixture = Fixture::new();
+    let log = fixture.after_kill();
+    let began = Instant::now();
+    for n in 0..20 {
+        let stored = fixture.append(&log, &[n; 2000]);
+        log.wait_flushed(stored.end()).await.unwrap();
+        assert!(log.flushed() >= stored.end());
+    }
+    // twenty intervals of 500 ms did not pass
+    assert!(began.elapsed() < Duration::from_secs(8));
+    assert_eq!(log.flushed_timestamp(), 1000);
+    let beyond = log.wait_flushed(log.written() + 1);
+    log.close();
+    assert_eq!(beyond.await, Err(NeverReached::Shutdown));
+}
+
+#[tokio::test]
+async fn after_a_failed_sync_nothing_is_taken() {
+    let fixture = Fixture::new();
+    let log = fixture.after_kill();
+    let stored = fixture.append(&log, b"on disk");
+    log.wait_flushed(stored.end()).await.unwrap();
+    // what the flush thread does when a sync fails
+    log.gate.break_down("input/output error".into());
+    log.flushed.end(NeverReached::SyncFailed("input/output error".into()));
+    assert_eq!(log.append(&draft(b"x"), &fixture.queue()), Err(AppendError::Broken("input/output error".into())));
+    assert!(log.wait_flushed(log.written() + 1).await.is_err());
+    assert_eq!(log.wait_flushed(stored.end()).await, Ok(()));
+    assert_eq!(bodies(&log).len(), 1);
+    log.close();
+}
+
+#[test]
+fn a_disk_without_room_refuses_and_comes_back() {
+    let fixture = Fixture::new();
+    let log = fixture.after_kill();
+    fixture.append(&log, &[1; 5000]);
+    // where no file can be made: as good as a full disk
+    let away = fixture.directory.path().join("away");
+    fs::rename(fixture.path(), &away).unwrap();
+    let full = loop {
+        match log.append(&draft(&[2; 5000]), &fixture.queue()) {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(full, AppendError::DiskFull(_)), "{full}");
+    let next = fixture.queue().next_offset();
+    // a smaller one still fits the file
+    assert_eq!(fixture.append(&log, &[3; 100]).queue_offset, next);
+    fs::rename(&away, fixture.path()).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let stored = loop {
+        match log.append(&draft(&[2; 5000]), &fixture.queue()) {
+            Ok(stored) => break stored,
+            Err(_) => assert!(Instant::now() < deadline),
+        }
+    };
+    assert_eq!(stored.queue_offset, next + 1);
+    log.close();
+}
+
+#[test]
+fn a_torn_tail_is_cut_wherever_it_is_torn() {
+    let fixture = Fixture::new();
+    let all = fixture.filled();
+    let last = *all.last().unwrap();
+    let at = (last.physical_offset % FILE as i64) as u64;
+    for torn in [0, 1, 4, 7, 8, 30, 90, last.size - 3] {
+        let rest = vec![0; last.size - torn];
+        patch(&fixture.path(), 2, at + torn as u64, &rest);
+        let log = fixture.after_kill();
+        assert_eq!(log.written(), last.physical_offset, "{torn}");
+        // nothing of it is left that could be taken for a record later
+        assert!(
+            fs::read(fixture.path().join(format!("{:020}", 2 * FILE))).unwrap()[at as usize..].iter().all(|b| *b == 0)
+        );
+        let again = fixture.append(&log, &[9; 100]);
+        assert_eq!(again.physical_offset, last.physical_offset);
+        log.close();
+        assert_eq!(bodies(&fixture.after_kill()).len(), all.len());
+    }
+}
+
+#[test]
+fn damage_in_the_middle_does_not_cost_what_follows() {
+    let fixture = Fixture::new();
+    let all = fixture.filled();
+    // a body, a size, and the end of a file with its blank
+    patch(&fixture.path(), 0, (all[3].physical_offset + 90) as u64, b"damage");
+    patch(&fixture.path(), 0, all[10].physical_offset as u64, &[0xFF; 8]);
+    patch(&fixture.path(), 1, FILE as u64 - 400, &[0; 400]);
+    let log = fixture.after_kill();
+    assert_eq!(log.written(), all.last().unwrap().end());
+    log.close();
+    let lost = all.iter().filter(|m| {
+        let edge = 2 * FILE as i64;
+        m.physical_offset < edge && m.end() > edge - 400
+    });
+    assert!(lost.count() > 0);
+    // done again it comes to the same
+    assert_eq!(fixture.after_kill().written(), all.last().unwrap().end());
+}
+
+#[test]
+fn records_of_a_former_end_do_not_come_back() {
+    let fixture = Fixture::new();
+    let all = fixture.filled();
+    // As the reference cuts a log: it writes on at an earlier place and leaves what is behind.
+    let cut = all[all.len() - 6];
+    let old = fs::read(fixture.path().join(format!("{:020}", 2 * FILE))).unwrap();
+    patch(&fixture.path(), 2, (cut.physical_offset % FILE as i64) as u64, &vec![0; cut.size * 6]);
+    let log = fixture.after_kill();
+    fixture.now.fetch_add(1000, Ordering::Relaxed);
+    let new = fixture.append(&log, &[7; 150]);
+    log.close();
+    let behind = (new.end() % FILE as i64) as usize;
+    patch(&fixture.path(), 2, behind as u64, &old[behind..]);
+    assert_eq!(fixture.after_kill().written(), new.end());
+}
+
+#[test]
+fn a_known_record_shortens_the_check() {
+    let fixture = Fixture::new();
+    let all = fixture.filled();
+    let last = all.last().unwrap();
+    let known = RecoverFrom { synced_record: Some(last.physical_offset), ..Default::default() };
+    // damage before it is not looked at
+    patch(&fixture.path(), 0, 100, &[0xEE; 50]);
+    let config = LogOptions::from_config(&MessageStoreConfig {
+        store_path_root_dir: fixture.directory.path().to_str().unwrap().to_owned(),
+        mapped_file_size_commit_log: FILE as i32,
+        ..Default::default()
+    });
+    let (log, from) = CommitLog::recover(config.clone(), known, Waker::default()).unwrap();
+    assert_eq!((from, log.written()), (last.physical_offset, last.end()));
+    log.close();
+    // one that is wrong is not believed
+    for wrong in [1, last.end(), i64::MAX / 2] {
+        let known = RecoverFrom { synced_record: Some(wrong), ..Default::default() };
+        let (log, from) = CommitLog::recover(config.clone(), known, Waker::default()).unwrap();
+        assert_eq!((from, log.written()), (0, last.end()));
+        log.close();
+    }
+    // nor is the dispatcher's place after a kill
+    let known = RecoverFrom { dispatched_record: Some(last.physical_offset), ..Default::default() };
+    let (log, from) = CommitLog::recover(config, known, Waker::default()).unwrap();
+    assert_eq!(from, 0);
+    log.close();
+}
+
+#[test]
+fn times_choose_the_file_to_check_from() {
+    let fixture = Fixture::new();
+    let all = fixture.filled();
+    let second = all.iter().find(|m| m.physical_offset == FILE as i64).unwrap();
+    for (synced_timestamp, expected) in
+        [(0, 0), (second.store_timestamp + 2999, 0), (second.store_timestamp + 3000, FILE as i64)]
+    {
+        let known = RecoverFrom { synced_timestamp, ..Default::default() };
+        let options = LogOptions::from_config(&MessageStoreConfig {
+            store_path_root_dir: fixture.directory.path().to_str().unwrap().to_owned(),
+            mapped_file_size_commit_log: FILE as i32,
+            ..Default::default()
+        });
+        let (log, from) = CommitLog::recover(options, known, Waker::default()).unwrap();
+        assert_eq!(from, expected, "{synced_timestamp}");
+        log.close();
+    }
+}

@@ -28,4 +28,19 @@ pub trait RecordSource: Send + Sync {
 
     /// First physical offset of the file after the one that holds `offset`.
     fn next_file_start(&self, offset: i64) -> i64;
+
+    /// Where records go on, when `offset` is known to stand at damage found at the start.
+    fn damaged_until(&self, offset: i64) -> Option<i64> {
+        let _ = offset;
+        None
+    }
+
+    /// Looks for the first good record behind bytes that are none.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    fn resume_behind(&self, offset: i64) -> io::Result<Option<i64>> {
+        let _ = offset;
+        Ok(None)
+    }
 }

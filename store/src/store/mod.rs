@@ -3,6 +3,7 @@
 mod key_query;
 mod open;
 mod read;
+mod synced;
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +14,6 @@ use parking_lot::Mutex;
 pub use key_query::{KeyQuery, KeyQueryResult};
 pub use open::OpenError;
 
-use crate::checkpoint::Checkpoint;
 use crate::disk::Space;
 use crate::dispatch::{Dispatch, Dispatcher, QueueFlusher};
 use crate::index::{IndexBuilder, IndexReader};
@@ -27,7 +27,6 @@ pub struct Store {
     log: Arc<CommitLog>,
     queues: Arc<QueueTable>,
     dispatch: Arc<Dispatch>,
-    checkpoint: Arc<Checkpoint>,
     /// None when no index is built, or none is to be asked.
     index: Option<IndexReader>,
     limits: ReadLimits,
@@ -91,6 +90,24 @@ impl Store {
     /// Removes the queues of a topic; one of the same name begins at 0.
     pub fn delete_topic(&self, topic: &str) -> io::Result<bool> {
         self.queues.delete_topic(topic, self.log.max_offset())
+    }
+
+    /// Whether messages are taken now.
+    ///
+    /// # Errors
+    /// They are not, with the reason that an append would give.
+    pub fn check_writable(&self) -> Result<(), AppendError> {
+        self.log.check_writable()
+    }
+
+    /// Whether the disk failed: no message is taken until the broker is restarted.
+    pub fn is_broken(&self) -> bool {
+        self.log.is_broken()
+    }
+
+    /// Refuses messages for a reason (this is a slave, an administrator wants it so), or takes them again.
+    pub fn set_refused(&self, reason: Option<&'static str>) {
+        self.log.set_refused(reason);
     }
 
     /// Looks how full the disk is: past the warning level messages are refused, below it taken again.

@@ -9,6 +9,7 @@ use apogee_config::{BrokerRole, MessageStoreConfig};
 use parking_lot::Mutex;
 use thiserror::Error;
 
+use super::synced::Synced;
 use super::{Store, Threads};
 use crate::checkpoint::Checkpoint;
 use crate::disk::{self, Space};
@@ -85,14 +86,59 @@ impl Store {
         let (log, checked_from) = CommitLog::recover(LogOptions::from_config(config), known, waker.clone())?;
         let (min, end) = (log.min_offset(), log.max_offset());
 
+        // Before anything is derived or appended: from here on a stop is an unclean one.
+        let opened = abort.set().map_err(io).and_then(|()| {
+            let derived = Derived::complete(config, &log, delays, clean, checked_from, positions.dispatched_record)?;
+            let dispatch = Arc::new(derived.dispatch.with_listener(listener));
+            let queues = derived.queues;
+            let threads = start_threads(config, &log, &queues, &dispatch, &checkpoint, waker, clean).map_err(io)?;
+            Ok((queues, dispatch, threads))
+        });
+        let (queues, dispatch, threads) = opened.inspect_err(|_| {
+            log.close();
+            if clean {
+                // As it was found. The error that ends the start tells more than one of this.
+                let _ = abort.clear();
+            }
+        })?;
+        let space = Space::new(log.directories(), &root, config.disk_space_warning_level_ratio);
+        space.check(log.gate());
+        tracing::info!(root = %root.display(), clean, min, end, ms = started.elapsed().as_millis() as u64, "store open");
+        let limits = read_limits(config);
+        let index = threads.index.as_ref().filter(|_| config.index_file_read_enable).map(IndexBuilder::reader);
+        let threads = Mutex::new(Some(threads));
+        Ok(Arc::new(Self { log, queues, dispatch, index, limits, space, abort, threads, _lock: lock }))
+    }
+}
+
+/// What is made from the log, complete up to its end.
+struct Derived {
+    queues: Arc<QueueTable>,
+    dispatch: Dispatch,
+}
+
+impl Derived {
+    /// Finds out what the queues hold and makes what is missing.
+    fn complete(
+        config: &MessageStoreConfig,
+        log: &Arc<CommitLog>,
+        delays: DelayLevels,
+        clean: bool,
+        checked_from: i64,
+        dispatched_record: i64,
+    ) -> Result<Self, OpenError> {
+        let root = PathBuf::from(&config.store_path_root_dir);
+        let io = |source| OpenError::Io { root: root.clone(), source };
+        let (min, end) = (log.min_offset(), log.max_offset());
         let queue_file = u64::from(config.mapped_file_size_consume_queue.unsigned_abs());
         let queue_root = root.join("consumequeue");
-        // Operators remove the folder to have the queues built anew.
+        // Operators remove the folder to have the queues built anew. An empty one is that of a store whose topics were
+        // all deleted: they must not come back.
         let is_built_anew = !queue_root.exists();
         std::fs::create_dir_all(&queue_root).map_err(io)?;
         let queues = Arc::new(QueueTable::new(queue_root, queue_file, QUEUE_DESCRIPTORS));
-        let dispatched = behind(&*log, positions.dispatched_record).map_err(io)?;
-        let loaded = Loaded { log_min: min, log_end: end, clean, dispatched, records: &*log };
+        let dispatched = behind(&**log, dispatched_record).map_err(io)?;
+        let loaded = Loaded { log_min: min, log_end: end, clean, dispatched, records: &**log };
         let missing_from = queues.recover(loaded).map_err(io)?;
         let from = match (missing_from, clean) {
             _ if is_built_anew => min,
@@ -100,25 +146,14 @@ impl Store {
             (Some(missing), false) => missing.min(checked_from),
             (None, _) => checked_from,
         };
-        let dispatch = Dispatch::new(Arc::clone(&log) as Arc<dyn RecordSource>, Arc::clone(&queues), from.max(min))
+        let dispatch = Dispatch::new(Arc::clone(log) as Arc<dyn RecordSource>, Arc::clone(&queues), from.max(min))
             .with_delays(delays)
             .with_light_queues(config.enable_multi_dispatch);
         // Nobody waits for old messages, so the listener comes after them.
         dispatch.catch_up()?;
-        let dispatch = Arc::new(dispatch.with_listener(listener));
         queues.correct_min_offsets(min).map_err(io)?;
         queues.reset_next_offsets();
-
-        let log_directory = log.directories().first().cloned().unwrap_or_else(|| root.clone());
-        let space = Space::new(&log_directory, config.disk_space_warning_level_ratio);
-        space.check(log.gate());
-        abort.set().map_err(io)?;
-        let threads = start_threads(config, &log, &queues, &dispatch, &checkpoint, waker, clean).map_err(io)?;
-        tracing::info!(root = %root.display(), clean, min, end, ms = started.elapsed().as_millis() as u64, "store open");
-        let limits = read_limits(config);
-        let index = threads.index.as_ref().filter(|_| config.index_file_read_enable).map(IndexBuilder::reader);
-        let threads = Mutex::new(Some(threads));
-        Ok(Arc::new(Self { log, queues, dispatch, checkpoint, index, limits, space, abort, threads, _lock: lock }))
+        Ok(Self { queues, dispatch })
     }
 }
 
@@ -147,23 +182,10 @@ fn start_threads(
         least_pages: config.flush_consume_queue_least_pages.max(0) as u64,
         thorough: millis(config.flush_consume_queue_thorough_interval),
     };
-    let queue_flusher = {
-        let (checkpoint, log) = (Arc::clone(checkpoint), Arc::clone(log));
-        QueueFlusher::start(Arc::clone(queues), Arc::clone(dispatch), intervals, move |progress| {
-            let log_synced = log.flushed() >= progress.position;
-            let updated = checkpoint.update(|positions| {
-                positions.log_timestamp = positions.log_timestamp.max(log.flushed_timestamp());
-                positions.queue_timestamp = positions.queue_timestamp.max(progress.store_timestamp);
-                positions.dispatched_record = progress.last_record;
-                if log_synced && progress.store_timestamp > 0 {
-                    positions.synced_record = Some(progress.last_record);
-                }
-            });
-            if let Err(error) = updated {
-                tracing::warn!(%error, "the checkpoint is not written; the next recovery takes longer");
-            }
-        })?
-    };
+    let synced = Synced::new(Arc::clone(log), Arc::clone(checkpoint));
+    let queue_flusher = QueueFlusher::start(Arc::clone(queues), Arc::clone(dispatch), intervals, move |progress| {
+        synced.queues_reached(progress);
+    })?;
     let indexed = config.message_index_enable && config.index_file_write_enable;
     let index = if indexed { Some(start_index(config, log, checkpoint, clean)?) } else { None };
     Ok(Threads { dispatcher: Dispatcher::start(Arc::clone(dispatch), waker)?, queue_flusher, index })
