@@ -19,6 +19,7 @@ use crate::lock::QueueLocks;
 use crate::offset::OffsetTable;
 use crate::pull::HeldPulls;
 use crate::registration::TopicChanges;
+use crate::schedule::Schedule;
 use crate::stats::Stats;
 use crate::topic::TopicTable;
 
@@ -38,6 +39,7 @@ pub(crate) struct Broker {
     pub(crate) consumers: Consumers,
     pub(crate) locks: QueueLocks,
     pub(crate) held_pulls: Arc<HeldPulls>,
+    pub(crate) schedule: Schedule,
     pub(crate) stats: Stats,
     /// When this broker started, ms since the epoch.
     pub(crate) boot_time: i64,

@@ -16,6 +16,7 @@ mod pull;
 mod query;
 mod registration;
 mod router;
+mod schedule;
 mod send;
 mod start;
 mod stats;

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::Broker;
 use crate::answer::Answer;
-use crate::{client, config, group, lock, offset, pull, query, send, stats, topic};
+use crate::{client, config, group, lock, offset, pull, query, schedule, send, stats, topic};
 
 /// The handlers behind one of the broker's two ports.
 pub(crate) struct Router {
@@ -39,6 +39,7 @@ impl Service for Router {
             Code::GET_MIN_OFFSET => now(offset::min(broker, &request)),
             Code::GET_EARLIEST_MSG_STORETIME => now(offset::earliest_time(broker, &request)),
             Code::GET_ALL_CONSUMER_OFFSET => offset::get_all(broker).into(),
+            Code::GET_ALL_DELAY_OFFSET => schedule::get_offsets(broker).into(),
 
             Code::LOCK_BATCH_MQ => now(lock::lock(broker, &request)),
             Code::UNLOCK_BATCH_MQ => now(lock::unlock(broker, &request)),

@@ -12,6 +12,7 @@ use apogee_remoting::client::{Client, ClientOptions, NameServers};
 use apogee_remoting::json;
 use apogee_remoting::message::id::UniqueIds;
 use apogee_remoting::server::{BindError, ConnectionOptions, Server, ServerOptions};
+use apogee_store::dispatch::DelayLevels;
 use apogee_store::{Arrival, ArrivalListener, Store};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -28,9 +29,10 @@ use crate::offset::OffsetTable;
 use crate::pull::HeldPulls;
 use crate::registration::TopicChanges;
 use crate::router::Router;
+use crate::schedule::{Alarm, DelayOffsets, Schedule};
 use crate::stats::Stats;
 use crate::topic::TopicTable;
-use crate::{Broker, registration, tasks};
+use crate::{Broker, registration, schedule, tasks};
 
 /// A broker that serves.
 pub struct Running {
@@ -116,6 +118,8 @@ impl Running {
             let _ = task.await;
         }
         tasks::save_offsets(&self.broker);
+        self.broker.schedule.stop();
+        schedule::save(&self.broker).await;
         let store = Arc::clone(&self.broker.store);
         drop(self.broker);
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
@@ -131,7 +135,9 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
     let ip: IpAddr = parse_ip(&settings.broker.broker_ip1)?;
     let store_host = SocketAddr::new(ip, settings.server.listen_port as u16);
     let held_pulls = Arc::new(HeldPulls::default());
-    let store = Store::open(&settings.store, Arc::new(Arrivals(Arc::clone(&held_pulls))))?;
+    let alarm = Arc::new(Alarm::default());
+    let arrivals = Arrivals { held_pulls: Arc::clone(&held_pulls), alarm: Arc::clone(&alarm) };
+    let store = Store::open(&settings.store, Arc::new(arrivals))?;
 
     let topic_changes = Arc::new(TopicChanges::new());
     let topics = state_file(&settings, "topics.json");
@@ -142,6 +148,13 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
     let groups = GroupTable::new(groups, saved, clock);
     let offsets_file = state_file(&settings, "consumerOffset.json");
     let offsets = OffsetTable::new(read(&offsets_file)?, clock);
+
+    let delay_offsets = state_file(&settings, "delayOffset.json");
+    let saved = read(&delay_offsets)?;
+    let delay_offsets = DelayOffsets::new(delay_offsets, saved, clock);
+    // The store has refused a table that does not parse.
+    let levels = DelayLevels::parse(&settings.store.message_delay_level).unwrap_or_default();
+    let schedule = Schedule::new(levels, delay_offsets, alarm, &store);
 
     let client = Arc::new(Client::new(ClientOptions::default()));
     let port = settings.server.listen_port;
@@ -163,22 +176,27 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
         consumers: Consumers::default(),
         locks: QueueLocks::default(),
         held_pulls,
+        schedule,
         stats: Stats::default(),
         boot_time: clock.now(),
         store_host,
     })
 }
 
-/// Wakes held pulls when the store's dispatcher has made a message readable.
-struct Arrivals(Arc<HeldPulls>);
+/// Wakes those who wait when the store's dispatcher has made a message readable.
+struct Arrivals {
+    held_pulls: Arc<HeldPulls>,
+    alarm: Arc<Alarm>,
+}
 
 impl ArrivalListener for Arrivals {
     fn is_waited_for(&self) -> bool {
-        self.0.len() > 0
+        self.held_pulls.len() > 0
     }
 
     fn arrived(&self, arrival: &Arrival<'_>) {
-        self.0.arrived(arrival.topic, arrival.queue_id, arrival.max_offset, arrival.tags_code);
+        self.alarm.arrived(arrival);
+        self.held_pulls.arrived(arrival.topic, arrival.queue_id, arrival.max_offset, arrival.tags_code);
     }
 }
 

@@ -7,7 +7,7 @@ use apogee_remoting::json;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{Broker, client, registration};
+use crate::{Broker, client, registration, schedule};
 
 /// How often silent clients are looked for, as in the reference.
 const CLIENT_SCAN: Duration = Duration::from_secs(10);
@@ -20,6 +20,8 @@ pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
     vec![
         tokio::spawn(registration::keep_registered(Arc::clone(broker))),
         every(offsets, broker, save_offsets),
+        tokio::spawn(schedule::run(Arc::clone(broker))),
+        tokio::spawn(save_delay_offsets(Arc::clone(broker))),
         every(CLIENT_SCAN, broker, client::close_silent),
         every(SAMPLING, broker, |broker| broker.stats.sample(broker.now())),
     ]
@@ -31,6 +33,16 @@ pub(crate) fn save_offsets(broker: &Broker) {
         broker.offsets.save_if_changed(|offsets| broker.offsets_file.write(json::to_vec_pretty(offsets)))
     {
         tracing::error!(%error, "consumer offsets are not saved");
+    }
+}
+
+async fn save_delay_offsets(broker: Arc<Broker>) {
+    let period = broker.settings().store.flush_delay_offset_interval.max(1) as u64;
+    let mut ticks = interval(Duration::from_millis(period));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        schedule::save(&broker).await;
     }
 }
 

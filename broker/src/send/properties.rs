@@ -1,19 +1,34 @@
 //! The properties of a message on its way from the client to the log.
 
 use apogee_config::BrokerSettings;
+use apogee_remoting::ResponseCode;
 use apogee_remoting::message::properties::{Properties, PropertiesBuf, key};
 
 use crate::Broker;
+use crate::answer::Refusal;
+
+/// The properties of a message that comes alone.
+#[derive(Debug)]
+pub(super) struct SingleProperties {
+    /// As they are stored.
+    pub(super) stored: PropertiesBuf,
+    /// Delay level that the producer asks for; 0 without.
+    pub(super) delay_level: i32,
+}
 
 /// Properties as they are stored: what the client sent, without a pop handle, and with
 /// what a broker adds to a single send (trap 13).
-pub(super) fn for_single(broker: &Broker, settings: &BrokerSettings, sent: &str) -> PropertiesBuf {
+pub(super) fn for_single(broker: &Broker, settings: &BrokerSettings, sent: &str) -> Result<SingleProperties, Refusal> {
     let mut properties = PropertiesBuf::from_text(sent.as_bytes());
     let mut has_unique_key = false;
     let mut has_own = false;
-    for (name, _) in Properties::new(sent.as_bytes()) {
+    let mut delay = None;
+    for (name, value) in Properties::new(sent.as_bytes()) {
         has_unique_key |= name == key::UNIQ_KEY.as_bytes();
         has_own |= is_replaced(name);
+        if name == key::DELAY.as_bytes() {
+            delay = Some(value);
+        }
     }
     if has_own {
         properties.retain(|name| !is_replaced(name));
@@ -25,7 +40,16 @@ pub(super) fn for_single(broker: &Broker, settings: &BrokerSettings, sent: &str)
         .push(key::MSG_REGION, &settings.broker.region_id)
         .push(key::TRACE_ON, if settings.broker.trace_on { "true" } else { "false" })
         .push(key::CLUSTER, &settings.broker.broker_cluster_name);
-    properties
+    Ok(SingleProperties { stored: properties, delay_level: delay.map_or(Ok(0), delay_level)? })
+}
+
+/// The reference, too, refuses a level that is no number.
+fn delay_level(text: &[u8]) -> Result<i32, Refusal> {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| {
+        let remark = format!("the property <DELAY> is not a 32-bit integer: {:?}", String::from_utf8_lossy(text));
+        Refusal::new(ResponseCode::SYSTEM_ERROR, remark)
+    })
 }
 
 /// Properties that a client may send but that the broker sets or drops.

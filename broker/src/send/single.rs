@@ -10,9 +10,10 @@ use apogee_remoting::protocol::topic::TopicFilterType;
 use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, ResponseCode};
 
+use super::properties::SingleProperties;
 use super::{Stored, check, properties, refusal};
-use crate::Broker;
 use crate::answer::Refusal;
+use crate::{Broker, names};
 
 pub(super) fn send(
     broker: &Broker,
@@ -24,11 +25,19 @@ pub(super) fn send(
     let topic = check::check(broker, settings, peer, message)?;
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
-    let properties = properties::for_single(broker, settings, message.properties.unwrap_or_default());
+    let SingleProperties { stored: mut properties, delay_level } =
+        properties::for_single(broker, settings, message.properties.unwrap_or_default())?;
+    let mut target = (message.topic, queue_id);
+    if delay_level > 0
+        && matches!(message.sys_flag & sys_flag::TRANSACTION_TYPE, 0 | sys_flag::TRANSACTION_COMMIT)
+        && let Some(queue) = broker.schedule.delay(&mut properties, delay_level, message.topic, queue_id)
+    {
+        target = (names::SCHEDULE_TOPIC, queue);
+    }
     let body = request.body.bytes();
     let draft = Draft {
-        topic: message.topic,
-        queue_id,
+        topic: target.0,
+        queue_id: target.1,
         flag: message.flag,
         sys_flag: message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 },
         born_timestamp: message.born_timestamp,
@@ -40,7 +49,7 @@ pub(super) fn send(
         properties: properties.as_bytes(),
     };
     let appended = broker.store.append(&draft).map_err(|error| refusal::refusal(broker, settings, &error))?;
-    broker.stats.stored(message.topic, 1, appended.size);
+    broker.stats.stored(target.0, 1, appended.size);
     let mut message_id = String::with_capacity(32);
     OffsetMessageId { store_host: broker.store_host, offset: appended.physical_offset }.write(&mut message_id);
     let view = properties.view();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use apogee_remoting::protocol::kv::KVTable;
 use apogee_remoting::{Command, ResponseCode, json};
 
-use crate::Broker;
+use crate::{Broker, names, schedule};
 
 /// What operators ask a broker for (28).
 pub(crate) fn info(broker: &Broker) -> Command {
@@ -43,6 +43,10 @@ fn store(broker: &Broker, put: &mut impl FnMut(&str, String)) {
     put("remainTransientStoreBufferNumbs", i32::MAX.to_string());
     put("remainHowManyDataToFlush", bytes(store.max_physical_offset() - store.flushed_offset()));
     put("startAcceptSendRequestTimeStamp", settings.broker.start_accept_send_request_time_stamp.to_string());
+    for (level, offset) in broker.schedule.offsets.all() {
+        let end = store.max_offset(names::SCHEDULE_TOPIC, schedule::queue_of_level(level));
+        put(&format!("scheduleMessageOffset_{level}"), format!("{offset},{end}"));
+    }
     for key in ["timerReadBehind", "timerOffsetBehind", "timerCongestNum"] {
         put(key, "0".to_owned());
     }

@@ -5,6 +5,7 @@ use std::io;
 use bytes::Bytes;
 
 use super::Store;
+use crate::queue::Unit;
 use crate::read::record::At;
 use crate::read::{
     Boundary, GetRequest, GetResult, MessageFilter, RecordSource, get, offset_by_time, store_time, store_time_at,
@@ -79,5 +80,35 @@ impl Store {
             At::Record(record) if record.physical_offset == offset => Some(window.slice(..record.size as usize)),
             _ => None,
         })
+    }
+
+    /// Numbers of a topic's queues, in no order.
+    pub fn queue_ids(&self, topic: &str) -> Vec<i32> {
+        self.queues.queues(topic).iter().map(|queue| queue.queue_id()).collect()
+    }
+
+    /// At most `count` units of a queue from an offset on, with their offsets; none without the queue, before its
+    /// first message or behind its last.
+    ///
+    /// # Errors
+    /// The queue's file cannot be read.
+    pub fn units(&self, topic: &str, queue_id: i32, offset: i64, count: usize) -> io::Result<Vec<(i64, Unit)>> {
+        let Some(queue) = self.queues.get(topic, queue_id) else { return Ok(Vec::new()) };
+        if offset < queue.min_offset() {
+            return Ok(Vec::new());
+        }
+        let end = queue.max_offset();
+        queue.iter_from(offset).take_while(|unit| !matches!(unit, Ok((at, _)) if *at >= end)).take(count).collect()
+    }
+
+    /// The record that a unit points at; `None` when it is no longer in the log.
+    ///
+    /// # Errors
+    /// The log's file cannot be read.
+    pub fn record_of(&self, unit: Unit) -> io::Result<Option<Bytes>> {
+        match usize::try_from(unit.size) {
+            Ok(size) if unit.is_record() => self.log.slice(unit.physical_offset, size),
+            _ => Ok(None),
+        }
     }
 }
