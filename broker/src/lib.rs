@@ -15,6 +15,7 @@ mod offset;
 mod pull;
 mod query;
 mod registration;
+mod retry;
 mod router;
 mod schedule;
 mod send;

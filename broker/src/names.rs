@@ -76,6 +76,11 @@ pub(crate) fn retry_topic(group: &str) -> String {
     format!("{RETRY_PREFIX}{group}")
 }
 
+/// The topic of a group's dead letters.
+pub(crate) fn dlq_topic(group: &str) -> String {
+    format!("{DLQ_PREFIX}{group}")
+}
+
 /// Checks the name of a topic. The error is the remark that the reference gives.
 pub(crate) fn check_topic(topic: &str) -> Result<(), String> {
     if is_blank(topic) {

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::Broker;
 use crate::answer::Answer;
-use crate::{client, config, group, lock, offset, pull, query, schedule, send, stats, topic};
+use crate::{client, config, group, lock, offset, pull, query, retry, schedule, send, stats, topic};
 
 /// The handlers behind one of the broker's two ports.
 pub(crate) struct Router {
@@ -23,6 +23,7 @@ impl Service for Router {
         let broker = &self.broker;
         match request.request_code() {
             Code::SEND_MESSAGE | Code::SEND_MESSAGE_V2 | Code::SEND_BATCH_MESSAGE => send::send(broker, peer, &request),
+            Code::CONSUMER_SEND_MSG_BACK => now(retry::send_back(broker, &request)),
             Code::PULL_MESSAGE | Code::LITE_PULL_MESSAGE if !self.is_fast => pull::pull(broker, peer, request),
 
             Code::HEART_BEAT => now(client::heartbeat(broker, peer, &request)),

@@ -13,7 +13,7 @@ use apogee_remoting::{Command, ResponseCode};
 use super::properties::SingleProperties;
 use super::{Stored, check, properties, refusal};
 use crate::answer::Refusal;
-use crate::{Broker, names};
+use crate::{Broker, names, retry};
 
 pub(super) fn send(
     broker: &Broker,
@@ -25,10 +25,14 @@ pub(super) fn send(
     let topic = check::check(broker, settings, peer, message)?;
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
+    let dead_letters = retry::for_send(broker, request.version, message)?;
     let SingleProperties { stored: mut properties, delay_level } =
         properties::for_single(broker, settings, message.properties.unwrap_or_default())?;
     let mut target = (message.topic, queue_id);
-    if delay_level > 0
+    if let Some(dead_letters) = &dead_letters {
+        properties.set(key::DELAY, "-1");
+        target = (&dead_letters.topic_name, 0);
+    } else if delay_level > 0
         && matches!(message.sys_flag & sys_flag::TRANSACTION_TYPE, 0 | sys_flag::TRANSACTION_COMMIT)
         && let Some(queue) = broker.schedule.delay(&mut properties, delay_level, message.topic, queue_id)
     {
