@@ -11,6 +11,8 @@ use crate::{Broker, client, registration, schedule};
 
 /// How often silent clients are looked for, as in the reference.
 const CLIENT_SCAN: Duration = Duration::from_secs(10);
+/// How often is looked how full the disk is: so long a full disk takes messages, and one with room refuses them.
+const SPACE_CHECK: Duration = Duration::from_secs(1);
 /// How often rates are sampled.
 const SAMPLING: Duration = Duration::from_secs(10);
 
@@ -23,6 +25,7 @@ pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
         tokio::spawn(schedule::run(Arc::clone(broker))),
         tokio::spawn(save_delay_offsets(Arc::clone(broker))),
         every(CLIENT_SCAN, broker, client::close_silent),
+        every(SPACE_CHECK, broker, |broker| broker.store.check_space()),
         every(SAMPLING, broker, |broker| broker.stats.sample(broker.now())),
     ]
 }
