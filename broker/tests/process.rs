@@ -1,0 +1,315 @@
+//! `mqbroker` as a process: its command line, its ready line, why it does not start, and how it ends.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use apogee_remoting::server::{Peer, Reply, Server, ServerOptions, Service};
+use apogee_remoting::{Command as Frame, RequestCode, ResponseCode};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+
+/// Longest wait for anything to happen.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How soon an idle broker has ended after a signal.
+const SHUTDOWN: Duration = Duration::from_secs(1);
+
+/// A folder with a configuration file, and a port whose fast port is free, too.
+struct Site {
+    folder: TempDir,
+    port: u16,
+}
+
+impl Site {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), port: free_port() }
+    }
+
+    fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
+    /// Writes the configuration with `lines` in front and gives its path.
+    fn config(&self, lines: &str) -> PathBuf {
+        let (port, store) = (self.port, self.store());
+        let text = format!(
+            "{lines}\nlistenPort={port}\nbindAddress=127.0.0.1\nbrokerIP1=127.0.0.1\nbrokerName=broker-p\n\
+             storePathRootDir={store}\nstorePathCommitLog={store}/commitlog\nmappedFileSizeCommitLog=1048576\n",
+            store = store.display()
+        );
+        let file = self.folder.path().join("broker.conf");
+        fs::write(&file, text).unwrap();
+        file
+    }
+
+    fn command(&self, lines: &str) -> Command {
+        let mut command = mqbroker(self.folder.path());
+        command.arg("-c").arg(self.config(lines));
+        command
+    }
+
+    fn start(&self, lines: &str) -> Running {
+        Running::new(self.command(lines))
+    }
+}
+
+/// The program with an environment of its own, so that nothing of the machine's is touched.
+fn mqbroker(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mqbroker"));
+    command.env_clear().env("HOME", home).stdin(Stdio::null());
+    command
+}
+
+/// A broker that has printed its ready line; killed when dropped.
+struct Running {
+    child: Child,
+    ready: String,
+    // Kept: a closed pipe is nothing a broker shall notice.
+    _stdout: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn new(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut ready = String::new();
+        stdout.read_line(&mut ready).unwrap();
+        assert!(ready.contains("boot success"), "{ready:?}, {:?}", child.wait());
+        Self { child, ready, _stdout: stdout }
+    }
+
+    /// Sends the signal, and waits for the end; also says how long that took.
+    fn end(mut self, signal: Signal) -> (ExitStatus, Duration) {
+        let sent = Instant::now();
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        while sent.elapsed() < PATIENCE {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return (status, sent.elapsed());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        panic!("still running {PATIENCE:?} after {signal:?}");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A free port, with the one two below free as well.
+fn free_port() -> u16 {
+    loop {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        if TcpListener::bind(("127.0.0.1", port - 2)).is_ok() {
+            return port;
+        }
+    }
+}
+
+/// The one line that a program which did not start has printed.
+fn refusal(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    let mut errors = text.lines().filter(|line| line.starts_with("mqbroker: "));
+    let error = errors.next().unwrap_or_else(|| panic!("{text}")).to_owned();
+    assert_eq!(errors.next(), None);
+    error
+}
+
+#[test]
+fn says_when_it_is_ready_and_ends_at_either_signal() {
+    let site = Site::new();
+    let abort = site.store().join("abort");
+    for signal in [Signal::TERM, Signal::INT] {
+        let running = site.start("");
+        let line = format!("The broker[broker-p, 127.0.0.1:{}] boot success. serializeType=JSON\n", site.port);
+        assert_eq!(running.ready, line);
+        for port in [site.port, site.port - 2] {
+            TcpStream::connect(("127.0.0.1", port)).unwrap();
+        }
+        assert!(abort.exists());
+        let (status, took) = running.end(signal);
+        assert_eq!((status.code(), status.signal()), (Some(0), None));
+        assert!(took < SHUTDOWN, "{signal:?}: {took:?}");
+        assert!(!abort.exists(), "{signal:?}");
+    }
+}
+
+#[test]
+fn a_killed_one_leaves_its_mark_and_starts_again() {
+    let site = Site::new();
+    let (status, _) = site.start("").end(Signal::KILL);
+    assert_eq!(status.signal(), Some(9));
+    assert!(site.store().join("abort").exists());
+    let (status, _) = site.start("").end(Signal::TERM);
+    assert!(status.success());
+}
+
+#[test]
+fn prints_its_configuration_and_its_help() {
+    let site = Site::new();
+    let stdout = |option: &str| {
+        let output = site.command("").arg(option).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let all = stdout("-p");
+    assert!(all.lines().any(|line| line == "brokerName=broker-p"));
+    assert!(all.lines().any(|line| line == "brokerPermission=6"));
+    let important = stdout("-m");
+    assert!(important.lines().any(|line| line == "brokerName=broker-p"));
+    assert!(important.lines().count() < all.lines().count());
+    let help = stdout("-h");
+    assert!(help.contains("--configFile") && help.contains("--namesrvAddr"), "{help}");
+    assert!(!site.store().exists());
+}
+
+#[test]
+fn a_bad_configuration_is_named_and_nothing_is_touched() {
+    let site = Site::new();
+    let file = site.config("").display().to_string();
+    for (lines, error) in [
+        (
+            "# a comment\nflushIntervalCommitLog=soon",
+            format!(
+                "{file}: line 2: flushIntervalCommitLog=soon: a whole number from -2147483648 to 2147483647 is expected"
+            ),
+        ),
+        (
+            "brokerRole=MASTER",
+            format!("{file}: line 1: brokerRole=MASTER: one of ASYNC_MASTER SYNC_MASTER SLAVE is expected"),
+        ),
+        ("messageDelayLevel=1s never", "messageDelayLevel=1s never: ".to_owned()),
+    ] {
+        let line = refusal(&site.command(lines).output().unwrap());
+        assert!(line.starts_with(&format!("mqbroker: {error}")), "{line}");
+        assert!(!site.store().exists(), "{lines}");
+    }
+}
+
+#[test]
+fn an_address_that_is_none_is_named_and_nothing_is_touched() {
+    let site = Site::new();
+    // The last line of a key counts.
+    let file = site.config("");
+    let text = fs::read_to_string(&file).unwrap();
+    for (key, value) in [("brokerIP1", "not an address"), ("brokerIP1", "300.0.0.1"), ("listenPort", "1")] {
+        fs::write(&file, format!("{text}{key}={value}\n")).unwrap();
+        let line = refusal(&mqbroker(site.folder.path()).arg("-c").arg(&file).output().unwrap());
+        assert!(line.contains(&format!("{key}={value}")), "{line}");
+        assert!(!site.store().exists(), "{key}={value}");
+    }
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in [folder.path().join("none.conf"), folder.path().to_owned()] {
+        let line = refusal(&mqbroker(folder.path()).arg("-c").arg(&file).output().unwrap());
+        assert!(line.contains(&file.display().to_string()), "{line}");
+    }
+}
+
+#[test]
+fn a_port_in_use_is_named_and_nothing_is_touched() {
+    let site = Site::new();
+    for port in [site.port, site.port - 2] {
+        let _taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let line = refusal(&site.command("").output().unwrap());
+        assert!(line.contains(&format!("127.0.0.1:{port}")), "{line}");
+        assert!(!site.store().exists(), "{port}");
+    }
+}
+
+#[test]
+fn a_store_in_use_is_named_and_left_alone() {
+    let site = Site::new();
+    let first = site.start("");
+    let files = files(&site.store());
+    let second = Site { port: free_port(), folder: tempfile::tempdir().unwrap() };
+    let file = second.config("");
+    let text = fs::read_to_string(&file).unwrap();
+    let (ours, theirs) = (second.store().display().to_string(), site.store().display().to_string());
+    fs::write(&file, text.replace(&ours, &theirs)).unwrap();
+    let line = refusal(&mqbroker(second.folder.path()).arg("-c").arg(&file).output().unwrap());
+    assert!(line.contains(&theirs) && line.contains("locked by another process"), "{line}");
+    assert_eq!(self::files(&site.store()), files);
+    let (status, _) = first.end(Signal::TERM);
+    assert!(status.success());
+}
+
+#[test]
+fn a_store_that_cannot_be_made_is_named() {
+    let site = Site::new();
+    fs::write(site.store(), "a file").unwrap();
+    let line = refusal(&site.command("").output().unwrap());
+    assert!(line.contains(&site.store().display().to_string()), "{line}");
+    assert_eq!(fs::read_to_string(site.store()).unwrap(), "a file");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn registers_before_it_is_ready_and_leaves_when_it_ends() {
+    let server = Server::bind("127.0.0.1:0", ServerOptions::default()).await.unwrap();
+    let address = server.local_addr();
+    let (seen, mut codes) = mpsc::unbounded_channel();
+    let serving = tokio::spawn(server.run(Arc::new(Listener(seen)), std::future::pending()));
+    let site = Site::new();
+    let command = {
+        let mut command = site.command("");
+        command.arg("-n").arg(address.to_string());
+        command
+    };
+    let running = tokio::task::spawn_blocking(move || Running::new(command)).await.unwrap();
+    assert!(running.ready.ends_with(&format!(" and name server is {address}\n")), "{}", running.ready);
+    assert_eq!(codes.try_recv(), Ok(RequestCode::REGISTER_BROKER));
+    let (status, took) = tokio::task::spawn_blocking(move || running.end(Signal::TERM)).await.unwrap();
+    assert!(status.success() && took < SHUTDOWN, "{status} {took:?}");
+    let mut last = None;
+    while let Ok(code) = codes.try_recv() {
+        last = Some(code);
+    }
+    assert_eq!(last, Some(RequestCode::UNREGISTER_BROKER));
+    serving.abort();
+}
+
+/// A name server's ear: notes each request and agrees.
+struct Listener(mpsc::UnboundedSender<RequestCode>);
+
+impl Service for Listener {
+    fn call(&self, _: &Arc<Peer>, request: Frame) -> Reply {
+        let _ = self.0.send(request.request_code());
+        Frame::response(ResponseCode::SUCCESS).into()
+    }
+}
+
+/// Every file below with its content.
+fn files(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let mut content = Vec::new();
+                fs::File::open(&path).unwrap().read_to_end(&mut content).unwrap();
+                found.push((path, content));
+            }
+        }
+    }
+    found.sort();
+    found
+}
