@@ -63,7 +63,7 @@ impl CommitLog {
         let directory = options.directories.first().ok_or(RecoverError::NoDirectory)?.clone();
         let segments = Segments::open(options.directories.clone(), options.file_size)?;
         let io = |source| RecoverError::Io { directory: directory.clone(), source };
-        let mut scan = Scan::new(&segments, options.require_property_crc);
+        let mut scan = Scan::new(&segments, options.require_property_crc).ending_at_zeros(known.clean);
         let (from, not_older) = start(&mut scan, &segments, known).map_err(io)?;
         let found = scan.run(from, not_older).map_err(io)?;
         info!(from, end = found.end, clean = known.clean, "commit log checked");

@@ -35,13 +35,21 @@ enum Good {
 pub(super) struct Scan<'a> {
     segments: &'a Segments,
     require_property_crc: bool,
+    /// The log was closed: zeros are its end, and nothing good is looked for behind them.
+    ends_at_zeros: bool,
     buffer: Vec<u8>,
     buffer_at: i64,
 }
 
 impl<'a> Scan<'a> {
     pub(super) fn new(segments: &'a Segments, require_property_crc: bool) -> Self {
-        Self { segments, require_property_crc, buffer: Vec::new(), buffer_at: 0 }
+        Self { segments, require_property_crc, ends_at_zeros: false, buffer: Vec::new(), buffer_at: 0 }
+    }
+
+    /// Takes zeros for the end of the log: after a clean stop.
+    pub(super) fn ending_at_zeros(mut self, ends_at_zeros: bool) -> Self {
+        self.ends_at_zeros = ends_at_zeros;
+        self
     }
 
     /// The store time of the record at a place, if a good one stands there.
@@ -68,6 +76,7 @@ impl<'a> Scan<'a> {
                     found.last_timestamp = found.last_timestamp.max(timestamp);
                 }
                 Ok(Good::Blank) => found.end = self.segments.next_start(found.end),
+                Err(_) if self.ends_at_zeros && self.is_zero(found.end)? => break,
                 Err(why) => {
                     let Some(next) = self.resume(found.end, found.last_timestamp)? else {
                         found.clean_end = self.is_zero(found.end)?;
