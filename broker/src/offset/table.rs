@@ -151,9 +151,9 @@ impl OffsetTable {
 
     fn restore(&self, key: &str, set: impl FnOnce(&mut TopicOffsets)) {
         if let Some((topic, group)) = key.split_once(SEPARATOR) {
-            self.with(group, topic, set)
+            self.with(group, topic, set);
         } else {
-            tracing::warn!(key, "an entry of the consumer offsets names no topic@group and is left out")
+            tracing::warn!(key, "an entry of the consumer offsets names no topic@group and is left out");
         }
     }
 
