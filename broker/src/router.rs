@@ -1,15 +1,13 @@
 //! Which handler a request goes to.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use apogee_remoting::server::{Peer, Reply, Service};
 use apogee_remoting::{Command, RequestCode as Code, ResponseCode};
-use tokio::time::timeout;
 
 use crate::Broker;
 use crate::answer::Answer;
-use crate::{client, config, group, lock, offset, pull, query, retry, schedule, send, stats, topic};
+use crate::{client, config, group, lock, offset, pull, query, registration, retry, schedule, send, stats, topic};
 
 /// The handlers behind one of the broker's two ports.
 pub(crate) struct Router {
@@ -26,7 +24,7 @@ impl Service for Router {
             Code::CONSUMER_SEND_MSG_BACK => now(retry::send_back(broker, &request)),
             Code::PULL_MESSAGE | Code::LITE_PULL_MESSAGE if !self.is_fast => pull::pull(broker, peer, request),
 
-            Code::HEART_BEAT => now(client::heartbeat(broker, peer, &request)),
+            Code::HEART_BEAT => client::heartbeat(broker, peer, &request),
             Code::UNREGISTER_CLIENT => now(client::unregister(broker, peer, &request)),
             Code::CHECK_CLIENT_CONFIG => now(client::check_config(broker, &request)),
             Code::GET_CONSUMER_LIST_BY_GROUP => now(client::consumer_list(broker, &request)),
@@ -102,13 +100,10 @@ fn registered(broker: &Arc<Broker>, answer: Answer) -> Reply {
         Ok(answer) => {
             let broker = Arc::clone(broker);
             Reply::later(async move {
-                // A name server that does not answer must not keep the admin waiting.
-                let _ = timeout(LONGEST_WAIT_FOR_REGISTRATION, broker.topic_changes.registered()).await;
+                registration::settled(&broker).await;
                 answer
             })
         }
         Err(refusal) => Command::from(refusal).into(),
     }
 }
-
-const LONGEST_WAIT_FOR_REGISTRATION: Duration = Duration::from_secs(2);

@@ -13,21 +13,36 @@ use apogee_remoting::protocol::consumer_list::{
 use apogee_remoting::protocol::heartbeat::{CheckClientRequestBody, ConsumerData, HeartbeatData};
 use apogee_remoting::protocol::subscription::ConsumeType;
 use apogee_remoting::protocol::topic::TopicConfig;
-use apogee_remoting::server::Peer;
+use apogee_remoting::server::{Peer, Reply};
 use apogee_remoting::{Command, RequestCode, ResponseCode, json};
 
 use super::consumers::MembersChanged;
 use super::{Client, Members};
-use crate::Broker;
 use crate::answer::{Answer, Refusal};
-use crate::names;
 use crate::topic::{PERM_READ, PERM_WRITE, SYS_FLAG_UNIT_SUB};
+use crate::{Broker, names, registration};
 
 /// A client tells who it is and what it wants (34).
 ///
 /// Since 5.x it may send a fingerprint, and leave out subscriptions that did not change; the answer
 /// says whether its groups' other members have another fingerprint.
-pub(crate) fn heartbeat(broker: &Broker, peer: &Arc<Peer>, request: &Command) -> Answer {
+///
+/// A group that is new makes a retry topic, of which the name servers know before the answer: its consumers
+/// ask for the route at once, and again only half a minute later.
+pub(crate) fn heartbeat(broker: &Arc<Broker>, peer: &Arc<Peer>, request: &Command) -> Reply {
+    let mut is_topic_new = false;
+    let answer = take_heartbeat(broker, peer, request, &mut is_topic_new).unwrap_or_else(Command::from);
+    if !is_topic_new {
+        return answer.into();
+    }
+    let broker = Arc::clone(broker);
+    Reply::later(async move {
+        registration::settled(&broker).await;
+        answer
+    })
+}
+
+fn take_heartbeat(broker: &Broker, peer: &Arc<Peer>, request: &Command, is_topic_new: &mut bool) -> Answer {
     let data: HeartbeatData = json::from_slice(&request.body.bytes())?;
     let client = Client {
         peer: Arc::clone(peer),
@@ -48,7 +63,7 @@ pub(crate) fn heartbeat(broker: &Broker, peer: &Arc<Peer>, request: &Command) ->
             continue;
         }
         differs |= broker.consumers.swap_fingerprint(&consumer.group_name, fingerprint);
-        register_consumer(broker, &client, consumer, with_subscriptions)?;
+        *is_topic_new |= register_consumer(broker, &client, consumer, with_subscriptions)?;
     }
     for producer in data.producer_data_set {
         broker.producers.heartbeat(&producer.group_name, &client);
@@ -59,18 +74,21 @@ pub(crate) fn heartbeat(broker: &Broker, peer: &Arc<Peer>, request: &Command) ->
         .with_field("IS_SUB_CHANGE", changed))
 }
 
+/// Says whether the group's retry topic was made for it.
 fn register_consumer(
     broker: &Broker,
     client: &Client,
     data: ConsumerData,
     with_subscriptions: bool,
-) -> Result<(), Refusal> {
+) -> Result<bool, Refusal> {
     let settings = broker.settings();
     let name = data.group_name.clone();
-    let Some(group) = broker.groups.find_or_create(&name, &settings.broker)? else { return Ok(()) };
+    let Some(group) = broker.groups.find_or_create(&name, &settings.broker)? else { return Ok(false) };
+    let retry_topic = names::retry_topic(&name);
+    let is_new = !broker.topics.contains(&retry_topic);
     let is_order = |topic: &str| broker.topics.get(topic).is_some_and(|config| config.order);
     broker.topics.get_or_create(TopicConfig {
-        topic_name: names::retry_topic(&name),
+        topic_name: retry_topic,
         read_queue_nums: group.retry_queue_nums,
         write_queue_nums: group.retry_queue_nums,
         perm: PERM_READ | PERM_WRITE,
@@ -83,7 +101,7 @@ fn register_consumer(
     {
         notify(broker, &name, &changed);
     }
-    Ok(())
+    Ok(is_new)
 }
 
 /// A client leaves a group (35).

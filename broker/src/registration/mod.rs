@@ -23,6 +23,8 @@ use crate::topic::{PERM_READ, PERM_WRITE};
 
 /// Shortest and longest time between registrations (ms), whatever is configured; as the reference.
 const PERIOD: std::ops::RangeInclusive<i32> = 10_000..=60_000;
+/// A name server that does not answer keeps nobody waiting longer than this.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const UNREGISTER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Registers now, then every `registerNameServerPeriod` and with every change of a topic. Never ends.
@@ -51,6 +53,11 @@ pub(crate) async fn register_all(broker: &Broker) {
     let pending = broker.topic_changes.take();
     register(broker, None).await;
     broker.topic_changes.done(&pending);
+}
+
+/// Ends when the name servers know of every change so far: whoever made one asks them for the route next.
+pub(crate) async fn settled(broker: &Broker) {
+    let _ = tokio::time::timeout(LONGEST_WAIT, broker.topic_changes.registered()).await;
 }
 
 /// Takes this broker off all name servers.

@@ -29,7 +29,7 @@ pub(super) fn send(
     request: &Command,
 ) -> Result<Stored, Refusal> {
     let illegal = |remark: String| Refusal::new(ResponseCode::MESSAGE_ILLEGAL, remark);
-    let topic = check::check(broker, settings, peer, message)?;
+    let check::Destination { topic, is_new } = check::check(broker, settings, peer, message)?;
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     if message.topic.len() > LONGEST_TOPIC {
         return Err(illegal(format!("message topic length too long {}", message.topic.len())));
@@ -99,5 +99,6 @@ pub(super) fn send(
         answer: Command::response(ResponseCode::SUCCESS).with_header(&header),
         end: last.end(),
         waits: sent.get(key::WAIT) != Some(b"false"),
+        is_topic_new: is_new,
     })
 }

@@ -12,13 +12,20 @@ use crate::answer::{Refusal, SEE_FAQ};
 use crate::topic::{PERM_INHERIT, PERM_READ, PERM_WRITE, SYS_FLAG_UNIT, SYS_FLAG_UNIT_SUB};
 use crate::{Broker, names};
 
+/// Where a message goes.
+pub(super) struct Destination {
+    pub(super) topic: Arc<TopicConfig>,
+    /// Whether this message made the topic.
+    pub(super) is_new: bool,
+}
+
 /// Finds the topic of a message, creating it where that is allowed, and checks that it takes the message.
 pub(super) fn check(
     broker: &Broker,
     settings: &BrokerSettings,
     peer: &Peer,
     message: &SendMessageRequestHeader<'_>,
-) -> Result<Arc<TopicConfig>, Refusal> {
+) -> Result<Destination, Refusal> {
     let topic = message.topic;
     let known = broker.topics.get(topic);
     if settings.broker.broker_permission & PERM_WRITE == 0 && known.as_ref().is_some_and(|config| config.order) {
@@ -36,9 +43,10 @@ pub(super) fn check(
         let remark = format!("Sending message to topic[{topic}] is forbidden.");
         return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark));
     }
+    let is_new = known.is_none();
     let config = match known {
         Some(config) => config,
-        None => create(broker, message)?,
+        None => create(broker, settings, message)?,
     };
     let queues = config.write_queue_nums.max(config.read_queue_nums);
     if message.queue_id >= queues {
@@ -50,7 +58,7 @@ pub(super) fn check(
         );
         return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, remark));
     }
-    Ok(config)
+    Ok(Destination { topic: config, is_new })
 }
 
 /// A topic as the reference prints it, for remarks that operators know.
@@ -73,7 +81,11 @@ fn described(config: &TopicConfig) -> String {
     )
 }
 
-fn create(broker: &Broker, message: &SendMessageRequestHeader<'_>) -> Result<Arc<TopicConfig>, Refusal> {
+fn create(
+    broker: &Broker,
+    settings: &BrokerSettings,
+    message: &SendMessageRequestHeader<'_>,
+) -> Result<Arc<TopicConfig>, Refusal> {
     let topic = message.topic;
     let is_retry = topic.starts_with(names::RETRY_PREFIX);
     let sys_flag = match (message.unit_mode == Some(true), is_retry) {
@@ -83,7 +95,10 @@ fn create(broker: &Broker, message: &SendMessageRequestHeader<'_>) -> Result<Arc
     };
     let default_topic = message.default_topic.unwrap_or_default();
     let queues = message.default_topic_queue_nums.unwrap_or(0);
-    let mut created = broker.topics.create_like(topic, default_topic, queues, sys_flag)?;
+    // The model of automatic topics stays in the table when they are switched off at run time.
+    let is_allowed = settings.broker.auto_create_topic_enable || default_topic != names::AUTO_CREATE_TOPIC;
+    let mut created =
+        if is_allowed { broker.topics.create_like(topic, default_topic, queues, sys_flag)? } else { None };
     if created.is_none() && is_retry {
         let retry = TopicConfig {
             topic_name: topic.to_owned(),
@@ -97,7 +112,7 @@ fn create(broker: &Broker, message: &SendMessageRequestHeader<'_>) -> Result<Arc
     }
     created.ok_or_else(|| {
         let mut remark = format!("topic[{topic}] not exist, apply first please!{SEE_FAQ}");
-        let config = &broker.settings().broker;
+        let config = &settings.broker;
         if topic == config.msg_trace_topic_name && !config.trace_topic_enable {
             // Nobody creates this topic by hand; who misses it looks for the switch.
             remark.push_str(" The topic of message traces is there from the start with traceTopicEnable=true.");

@@ -15,8 +15,8 @@ use apogee_remoting::server::{Peer, Reply};
 use apogee_remoting::{Command, ResponseCode};
 use tokio::time::timeout;
 
-use crate::Broker;
 use crate::answer::Refusal;
+use crate::{Broker, registration};
 
 /// A message or a batch that is in the log.
 struct Stored {
@@ -25,6 +25,8 @@ struct Stored {
     end: i64,
     /// Whether the producer wants its answer only when the message is where the broker's role says.
     waits: bool,
+    /// Whether the topic was made for it: then the producer, or a consumer that it tells, asks for the route next.
+    is_topic_new: bool,
 }
 
 /// Stores the message or the batch of a request and answers with its place.
@@ -42,13 +44,25 @@ pub(crate) fn send(broker: &Arc<Broker>, peer: &Peer, request: &Command) -> Repl
         }
     });
     match stored {
-        Ok(stored) if stored.waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush => {
-            let broker = Arc::clone(broker);
+        Ok(stored) => {
             let answer = with_trace(&settings, stored.answer);
-            let limit = Duration::from_millis(settings.store.sync_flush_timeout.max(1) as u64);
-            Reply::later(async move { settle(&broker, answer, stored.end, limit).await })
+            let limit = (stored.waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush)
+                .then(|| Duration::from_millis(settings.store.sync_flush_timeout.max(1) as u64));
+            if limit.is_none() && !stored.is_topic_new {
+                return answer.into();
+            }
+            let broker = Arc::clone(broker);
+            Reply::later(async move {
+                let answer = match limit {
+                    Some(limit) => settle(&broker, answer, stored.end, limit).await,
+                    None => answer,
+                };
+                if stored.is_topic_new {
+                    registration::settled(&broker).await;
+                }
+                answer
+            })
         }
-        Ok(stored) => with_trace(&settings, stored.answer).into(),
         Err(refusal) => with_trace(&settings, refusal.into()).into(),
     }
 }

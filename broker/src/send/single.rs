@@ -22,7 +22,7 @@ pub(super) fn send(
     message: &SendMessageRequestHeader<'_>,
     request: &Command,
 ) -> Result<Stored, Refusal> {
-    let topic = check::check(broker, settings, peer, message)?;
+    let check::Destination { topic, is_new } = check::check(broker, settings, peer, message)?;
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
     let dead_letters = retry::for_send(broker, request.version, message)?;
@@ -69,5 +69,6 @@ pub(super) fn send(
         answer: Command::response(ResponseCode::SUCCESS).with_header(&header),
         end: appended.end(),
         waits: view.get(key::WAIT) != Some(b"false"),
+        is_topic_new: is_new,
     })
 }
