@@ -1,10 +1,9 @@
 //! `mqbroker`: the broker as a process.
 
 use std::error::Error;
-use std::io::Write;
 
 use apogee_broker::Running;
-use apogee_config::command_line::BrokerArguments;
+use apogee_config::command_line::{BrokerArguments, say};
 use apogee_config::shutdown::{ShutdownSignal, fail};
 use apogee_config::{BrokerSettings, logging};
 use apogee_remoting::Serialization;
@@ -19,7 +18,7 @@ fn main() {
 fn run(arguments: &BrokerArguments) -> Result<(), Box<dyn Error>> {
     let loaded = BrokerSettings::load(arguments.config_file.as_deref(), arguments.namesrv_addr.as_deref())?;
     if let Some(lines) = arguments.print.lines(&loaded.settings) {
-        return say(&lines.join("\n"));
+        return Ok(say(&lines.join("\n"))?);
     }
     let _logs = logging::install("broker")?;
     for notice in &loaded.notices {
@@ -36,11 +35,4 @@ async fn serve(settings: BrokerSettings) -> Result<(), Box<dyn Error>> {
     tracing::info!("{}: shutting down", signal.wait().await);
     running.stop().await;
     Ok(())
-}
-
-/// Prints a line, also into a pipe or file, at once.
-fn say(line: &str) -> Result<(), Box<dyn Error>> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")?;
-    Ok(out.flush()?)
 }

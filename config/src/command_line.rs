@@ -2,6 +2,7 @@
 //! dash or two, and words that are no options are let pass (old instructions put `key=value` there).
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -104,6 +105,13 @@ fn two_dashes(word: OsString, long_names: &[String]) -> OsString {
         return OsString::from(format!("-{text}"));
     }
     word
+}
+
+/// Prints a line on standard output, also into a pipe or file, at once: somebody waits for it.
+pub fn say(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
 }
 
 fn exit(error: &clap::Error) -> ! {

@@ -1,9 +1,8 @@
 //! `mqnamesrv`: the name server as a process.
 
 use std::error::Error;
-use std::io::Write;
 
-use apogee_config::command_line::NamesrvArguments;
+use apogee_config::command_line::{NamesrvArguments, say};
 use apogee_config::shutdown::{ShutdownSignal, fail};
 use apogee_config::{NamesrvSettings, logging};
 use apogee_namesrv::Listening;
@@ -19,7 +18,7 @@ fn main() {
 fn run(arguments: &NamesrvArguments) -> Result<(), Box<dyn Error>> {
     let loaded = NamesrvSettings::load(arguments.config_file.as_deref())?;
     if let Some(lines) = arguments.print.lines(&loaded.settings) {
-        return say(&lines.join("\n"));
+        return Ok(say(&lines.join("\n"))?);
     }
     let _logs = logging::install("namesrv")?;
     for notice in &loaded.notices {
@@ -41,11 +40,4 @@ async fn serve(settings: NamesrvSettings) -> Result<(), Box<dyn Error>> {
     say(&format!("The Name Server boot success. serializeType={}, address {host}:{port}", serialization.name()))?;
     listening.run(async { tracing::info!("{}: shutting down", signal.wait().await) }).await;
     Ok(())
-}
-
-/// Prints a line, also into a pipe or file, at once.
-fn say(line: &str) -> Result<(), Box<dyn Error>> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")?;
-    Ok(out.flush()?)
 }
