@@ -73,7 +73,8 @@ async fn finish(broker: Arc<Broker>, peer: Arc<Peer>, request: Arc<Command>, mut
             Attempt::Answer(answer) => return answer,
             Attempt::Cold => {
                 let (broker, peer, request) = (Arc::clone(&broker), Arc::clone(&peer), Arc::clone(&request));
-                let mode = Mode { is_first: false, may_hold, may_wait_for_disk: true };
+                // A first attempt that came this far has taken up nothing; one after a hold has a deadline.
+                let mode = Mode { is_first: deadline.is_none(), may_hold, may_wait_for_disk: true };
                 let read = tokio::task::spawn_blocking(move || attempt(&broker, &peer, &request, mode));
                 match read.await {
                     Ok(state) => state,
