@@ -219,9 +219,20 @@ fn listen_address(settings: &BrokerSettings, port: u16) -> String {
     format!("{}:{port}", settings.server.bind_address)
 }
 
+/// As the name server's: what the reference's keys mean for listening.
 fn server_options(settings: &BrokerSettings, serialization: Serialization) -> ServerOptions {
-    let idle = settings.server.server_channel_max_idle_time_seconds.max(0) as u64;
-    let connection =
-        ConnectionOptions { serialization, idle: Duration::from_secs(idle), ..ConnectionOptions::default() };
-    ServerOptions { connection, ..ServerOptions::default() }
+    let listen = &settings.server;
+    let size = |bytes: i32| u32::try_from(bytes).unwrap_or(0);
+    let idle = listen.server_channel_max_idle_time_seconds.max(0) as u64;
+    ServerOptions {
+        connection: ConnectionOptions {
+            serialization,
+            idle: Duration::from_secs(idle),
+            ..ConnectionOptions::default()
+        },
+        backlog: u32::try_from(listen.server_socket_backlog).unwrap_or(1024),
+        send_buffer: size(listen.server_socket_snd_buf_size),
+        receive_buffer: size(listen.server_socket_rcv_buf_size),
+        ..ServerOptions::default()
+    }
 }

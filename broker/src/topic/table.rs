@@ -39,7 +39,7 @@ pub(crate) enum TopicError {
 }
 
 impl TopicTable {
-    /// The table of a file, with the broker's own topics, which override what the file says of them.
+    /// The table of a file, with the broker's own topics where the file says nothing of them.
     pub(crate) fn new(
         file: StateFile,
         saved: TopicConfigSerializeWrapper,
