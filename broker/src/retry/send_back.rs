@@ -106,15 +106,10 @@ fn store(broker: &Broker, record: &Record<'_>, target: &Target) -> Result<(), Ap
     let appended = broker.store.append(&Draft {
         topic,
         queue_id,
-        flag: record.flag,
-        sys_flag: record.sys_flag,
-        born_timestamp: record.born_timestamp,
-        born_host: record.born_host,
         store_host: broker.store_host,
         reconsume_times: record.reconsume_times.saturating_add(1),
-        prepared_transaction_offset: 0,
-        body: record.body,
         properties: properties.as_bytes(),
+        ..record.draft()
     })?;
     broker.stats.stored(topic, 1, appended.size);
     Ok(())
@@ -122,9 +117,8 @@ fn store(broker: &Broker, record: &Record<'_>, target: &Target) -> Result<(), Ap
 
 /// The properties of a message that is tried again. Its first topic and id stay with it through all retries.
 fn retry_properties(record: &Record<'_>, delay_level: i32) -> PropertiesBuf {
-    let mut properties = PropertiesBuf::from_text(record.properties.as_bytes());
-    // The last is the log's own.
-    properties.retain(|name| ![key::WAIT, key::DELAY, key::CRC32].iter().any(|replaced| name == replaced.as_bytes()));
+    let mut properties = PropertiesBuf::from_text(record.draft().properties);
+    properties.retain(|name| name != key::WAIT.as_bytes() && name != key::DELAY.as_bytes());
     if record.properties.get(key::RETRY_TOPIC).is_none() {
         properties.push(key::RETRY_TOPIC, record.topic);
     }

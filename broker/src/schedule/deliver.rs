@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
-use apogee_remoting::message::properties::{PropertiesBuf, key};
+use apogee_remoting::message::properties::key;
 use apogee_remoting::message::record::{Draft, Record};
 use apogee_store::dispatch::DelayLevels;
 use apogee_store::queue::Unit;
@@ -154,27 +154,8 @@ fn deliver_message(store: &Store, unit: Unit) -> Result<Option<Delivered>, Refus
     if topic == names::HALF_TOPIC || topic == names::SCHEDULE_TOPIC {
         return lost("no message is delayed for this topic");
     }
-    // The log makes its own.
-    let without_crc = record.properties.get(key::CRC32).is_some().then(|| {
-        let mut properties = PropertiesBuf::from_text(record.properties.as_bytes());
-        properties.remove(key::CRC32);
-        properties
-    });
-    // Everything else stays as it was sent, the delay included.
-    let properties = without_crc.as_ref().map_or(record.properties.as_bytes(), PropertiesBuf::as_bytes);
-    let draft = Draft {
-        topic,
-        queue_id,
-        flag: record.flag,
-        sys_flag: record.sys_flag,
-        born_timestamp: record.born_timestamp,
-        born_host: record.born_host,
-        store_host: record.store_host,
-        reconsume_times: record.reconsume_times,
-        prepared_transaction_offset: 0,
-        body: record.body,
-        properties,
-    };
+    // Its properties stay as they were sent, the delay included.
+    let draft = Draft { topic, queue_id, ..record.draft() };
     match store.append(&draft) {
         Ok(appended) => Ok(Some(Delivered { topic: topic.to_owned(), size: appended.size })),
         // They do not change with time.

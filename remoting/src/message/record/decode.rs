@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use thiserror::Error;
 
-use super::{BLANK_HEAD, LEAST_SIZE, MAGIC_BLANK, MAGIC_V1, MAGIC_V2, crc, property_crc};
+use super::{BLANK_HEAD, Draft, LEAST_SIZE, MAGIC_BLANK, MAGIC_V1, MAGIC_V2, crc, property_crc};
 use crate::message::properties::Properties;
 use crate::message::sys_flag::{BORN_HOST_V6, STORE_HOST_V6};
 
@@ -163,6 +163,24 @@ impl<'a> Record<'a> {
             };
         }
         Ok(())
+    }
+
+    /// The same message to be stored once more, as it was but for its place, without the checksum over the record and
+    /// without the transaction that it came from.
+    pub fn draft(&self) -> Draft<'a> {
+        Draft {
+            topic: self.topic,
+            queue_id: self.queue_id,
+            flag: self.flag,
+            sys_flag: self.sys_flag,
+            born_timestamp: self.born_timestamp,
+            born_host: self.born_host,
+            store_host: self.store_host,
+            reconsume_times: self.reconsume_times,
+            prepared_transaction_offset: 0,
+            body: self.body,
+            properties: property_crc::strip(self.properties.as_bytes()),
+        }
     }
 
     fn read(bytes: &'a [u8], v2: bool) -> Result<Self, RecordError> {

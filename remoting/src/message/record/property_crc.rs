@@ -16,6 +16,12 @@ pub(super) fn reserve(into: &mut Vec<u8>) {
     into.push(2);
 }
 
+/// Properties without the checksum.
+pub(super) fn strip(properties: &[u8]) -> &[u8] {
+    let at = properties.len().saturating_sub(PROPERTY_CRC_LENGTH);
+    if properties[at..].starts_with(NAME) { &properties[..at] } else { properties }
+}
+
 /// Computes the checksum over everything before the property.
 pub(super) fn fill(record: &mut [u8]) {
     let at = record.len() - PROPERTY_CRC_LENGTH;
