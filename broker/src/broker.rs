@@ -22,6 +22,7 @@ use crate::registration::TopicChanges;
 use crate::schedule::Schedule;
 use crate::stats::Stats;
 use crate::topic::TopicTable;
+use crate::transaction::Transactions;
 
 /// Everything that handlers and the broker's own tasks share.
 pub(crate) struct Broker {
@@ -40,6 +41,7 @@ pub(crate) struct Broker {
     pub(crate) locks: QueueLocks,
     pub(crate) held_pulls: Arc<HeldPulls>,
     pub(crate) schedule: Schedule,
+    pub(crate) transactions: Transactions,
     pub(crate) stats: Stats,
     /// When this broker started, ms since the epoch.
     pub(crate) boot_time: i64,

@@ -23,6 +23,7 @@ mod start;
 mod stats;
 mod tasks;
 mod topic;
+mod transaction;
 
 pub(crate) use broker::Broker;
 pub use start::{Running, StartError};

@@ -7,7 +7,9 @@ use apogee_remoting::{Command, RequestCode as Code, ResponseCode};
 
 use crate::Broker;
 use crate::answer::Answer;
-use crate::{client, config, group, lock, offset, pull, query, registration, retry, schedule, send, stats, topic};
+use crate::{
+    client, config, group, lock, offset, pull, query, registration, retry, schedule, send, stats, topic, transaction,
+};
 
 /// The handlers behind one of the broker's two ports.
 pub(crate) struct Router {
@@ -21,6 +23,8 @@ impl Service for Router {
         let broker = &self.broker;
         match request.request_code() {
             Code::SEND_MESSAGE | Code::SEND_MESSAGE_V2 | Code::SEND_BATCH_MESSAGE => send::send(broker, peer, &request),
+            Code::END_TRANSACTION => transaction::end(broker, &request),
+            Code::RESUME_CHECK_HALF_MESSAGE => now(transaction::resume_check(broker, &request)),
             Code::CONSUMER_SEND_MSG_BACK => now(retry::send_back(broker, &request)),
             Code::PULL_MESSAGE | Code::LITE_PULL_MESSAGE if !self.is_fast => pull::pull(broker, peer, request),
 

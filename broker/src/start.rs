@@ -32,7 +32,8 @@ use crate::router::Router;
 use crate::schedule::{Alarm, DelayOffsets, Schedule};
 use crate::stats::Stats;
 use crate::topic::TopicTable;
-use crate::{Broker, registration, schedule, tasks};
+use crate::transaction::{Metrics, Transactions};
+use crate::{Broker, registration, schedule, tasks, transaction};
 
 /// A broker that serves.
 pub struct Running {
@@ -56,6 +57,9 @@ pub enum StartError {
     /// A table of the broker can neither be read from its file nor from the backup.
     #[error(transparent)]
     State(#[from] StateFileError),
+    /// The transactions in the store cannot be read.
+    #[error("cannot read the transactions of the store: {0}")]
+    Transactions(#[source] std::io::Error),
     /// `brokerIP1` is no address.
     #[error("brokerIP1={0} is no IP address")]
     Address(String),
@@ -118,6 +122,7 @@ impl Running {
             let _ = task.await;
         }
         tasks::save_offsets(&self.broker);
+        transaction::stop(&self.broker);
         self.broker.schedule.stop();
         schedule::save(&self.broker).await;
         let store = Arc::clone(&self.broker.store);
@@ -156,6 +161,11 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
     let levels = DelayLevels::parse(&settings.store.message_delay_level).unwrap_or_default();
     let schedule = Schedule::new(levels, delay_offsets, alarm, &store);
 
+    let metrics = state_file(&settings, "transactionMetrics");
+    let saved = read(&metrics)?;
+    let metrics = Metrics::new(metrics, saved, clock);
+    let transactions = Transactions::open(&store, &offsets, metrics).map_err(StartError::Transactions)?;
+
     let client = Arc::new(Client::new(ClientOptions::default()));
     let port = settings.server.listen_port;
     Ok(Broker {
@@ -177,6 +187,7 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
         locks: QueueLocks::default(),
         held_pulls,
         schedule,
+        transactions,
         stats: Stats::default(),
         boot_time: clock.now(),
         store_host,

@@ -18,6 +18,8 @@ use tokio::time::timeout;
 use crate::answer::Refusal;
 use crate::{Broker, registration};
 
+pub(crate) use refusal::refusal;
+
 /// A message or a batch that is in the log.
 struct Stored {
     answer: Command,

@@ -14,6 +14,8 @@ pub(super) struct SingleProperties {
     pub(super) stored: PropertiesBuf,
     /// Delay level that the producer asks for; 0 without.
     pub(super) delay_level: i32,
+    /// Whether the message is the first half of a transaction.
+    pub(super) is_half: bool,
 }
 
 /// Properties as they are stored: what the client sent, without a pop handle, and with
@@ -23,11 +25,14 @@ pub(super) fn for_single(broker: &Broker, settings: &BrokerSettings, sent: &str)
     let mut has_unique_key = false;
     let mut has_own = false;
     let mut delay = None;
+    let mut is_half = false;
     for (name, value) in Properties::new(sent.as_bytes()) {
         has_unique_key |= name == key::UNIQ_KEY.as_bytes();
         has_own |= is_replaced(name);
         if name == key::DELAY.as_bytes() {
             delay = Some(value);
+        } else if name == key::TRAN_MSG.as_bytes() {
+            is_half = value.eq_ignore_ascii_case(b"true");
         }
     }
     if has_own {
@@ -40,7 +45,7 @@ pub(super) fn for_single(broker: &Broker, settings: &BrokerSettings, sent: &str)
         .push(key::MSG_REGION, &settings.broker.region_id)
         .push(key::TRACE_ON, if settings.broker.trace_on { "true" } else { "false" })
         .push(key::CLUSTER, &settings.broker.broker_cluster_name);
-    Ok(SingleProperties { stored: properties, delay_level: delay.map_or(Ok(0), delay_level)? })
+    Ok(SingleProperties { stored: properties, delay_level: delay.map_or(Ok(0), delay_level)?, is_half })
 }
 
 /// The reference, too, refuses a level that is no number.

@@ -8,7 +8,7 @@ use crate::Broker;
 use crate::answer::Refusal;
 
 /// The code and the beginning of the remark are the reference's; which resource was short follows.
-pub(super) fn refusal(broker: &Broker, settings: &BrokerSettings, error: &AppendError) -> Refusal {
+pub(crate) fn refusal(broker: &Broker, settings: &BrokerSettings, error: &AppendError) -> Refusal {
     let not_available = || {
         Refusal::new(
             ResponseCode::SERVICE_NOT_AVAILABLE,

@@ -13,7 +13,7 @@ use apogee_remoting::{Command, ResponseCode};
 use super::properties::SingleProperties;
 use super::{Stored, check, properties, refusal};
 use crate::answer::Refusal;
-use crate::{Broker, names, retry};
+use crate::{Broker, names, retry, transaction};
 
 pub(super) fn send(
     broker: &Broker,
@@ -26,12 +26,22 @@ pub(super) fn send(
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
     let dead_letters = retry::for_send(broker, request.version, message)?;
-    let SingleProperties { stored: mut properties, delay_level } =
+    let SingleProperties { stored: mut properties, delay_level, is_half } =
         properties::for_single(broker, settings, message.properties.unwrap_or_default())?;
+    let mut sys_flag = message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 };
     let mut target = (message.topic, queue_id);
     if let Some(dead_letters) = &dead_letters {
         properties.set(key::DELAY, "-1");
         target = (&dead_letters.topic_name, 0);
+    } else if is_half && !(message.reconsume_times.unwrap_or(0) > 0 && delay_level > 0) {
+        // Clients before 4.6.1 leave the mark on messages that are consumed again.
+        if settings.broker.reject_transaction_message {
+            let remark = format!("the broker[{}] sending transaction message is forbidden", settings.broker.broker_ip1);
+            return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark));
+        }
+        transaction::prepare(&mut properties, message.topic, queue_id);
+        target = (names::HALF_TOPIC, transaction::HALF_QUEUE);
+        sys_flag = sys_flag::with_transaction_type(sys_flag, 0);
     } else if delay_level > 0
         && matches!(message.sys_flag & sys_flag::TRANSACTION_TYPE, 0 | sys_flag::TRANSACTION_COMMIT)
         && let Some(queue) = broker.schedule.delay(&mut properties, delay_level, message.topic, queue_id)
@@ -43,7 +53,7 @@ pub(super) fn send(
         topic: target.0,
         queue_id: target.1,
         flag: message.flag,
-        sys_flag: message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 },
+        sys_flag,
         born_timestamp: message.born_timestamp,
         born_host: peer.address(),
         store_host: broker.store_host,
@@ -54,6 +64,9 @@ pub(super) fn send(
     };
     let appended = broker.store.append(&draft).map_err(|error| refusal::refusal(broker, settings, &error))?;
     broker.stats.stored(target.0, 1, appended.size);
+    if target.0 == names::HALF_TOPIC {
+        broker.transactions.metrics.add(message.topic, 1);
+    }
     let mut message_id = String::with_capacity(32);
     OffsetMessageId { store_host: broker.store_host, offset: appended.physical_offset }.write(&mut message_id);
     let view = properties.view();

@@ -1,0 +1,113 @@
+//! A producer ends a transaction: code 37.
+
+use apogee_config::BrokerRole;
+use apogee_remoting::message::properties::{PropertiesBuf, key};
+use apogee_remoting::message::record::{Draft, Record};
+use apogee_remoting::message::sys_flag;
+use apogee_remoting::protocol::transaction::EndTransactionRequestHeader;
+use apogee_remoting::server::Reply;
+use apogee_remoting::{Command, ResponseCode};
+
+use super::{HALF_TOPIC, immunity, notes};
+use crate::answer::{Answer, Refusal};
+use crate::{Broker, names, send};
+
+/// Commits or rolls back (37). A producer that does not know yet is not answered.
+pub(crate) fn end(broker: &Broker, request: &Command) -> Reply {
+    let header: EndTransactionRequestHeader<'_> = match request.header() {
+        Ok(header) => header,
+        Err(error) => return Command::from(Refusal::from(error)).into(),
+    };
+    let is_commit = match header.commit_or_rollback {
+        sys_flag::TRANSACTION_COMMIT => true,
+        sys_flag::TRANSACTION_ROLLBACK => false,
+        _ if is_slave(broker) => return slave().into(),
+        _ => return Reply::Never,
+    };
+    decide(broker, &header, is_commit).unwrap_or_else(Command::from).into()
+}
+
+fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: bool) -> Answer {
+    if is_slave(broker) {
+        return Ok(slave());
+    }
+    let error = |remark| Refusal::new(ResponseCode::SYSTEM_ERROR, remark);
+    let not_found = || error("Find prepared transaction message failed");
+    let bytes = broker.store.record_at(header.commit_log_offset)?.ok_or_else(not_found)?;
+    let half = Record::parse(&bytes).map_err(|_| not_found())?;
+    if half.topic != HALF_TOPIC {
+        return Err(not_found());
+    }
+    if !header.from_transaction_check && is_too_late(broker, &half) {
+        return Ok(Command::response(ResponseCode::ILLEGAL_OPERATION));
+    }
+    if half.properties.get_str(key::PGROUP) != Some(header.producer_group.unwrap_or_default()) {
+        return Err(error("The producer group wrong"));
+    }
+    if half.queue_offset != header.tran_state_table_offset {
+        return Err(error("The transaction state table offset wrong"));
+    }
+    if half.physical_offset != header.commit_log_offset {
+        return Err(error("The commit log offset wrong"));
+    }
+    let topic = half.properties.get_str(key::REAL_TOPIC).ok_or_else(not_found)?;
+
+    let mut halves = broker.transactions.halves.lock();
+    if halves.is_ended(half.queue_offset) {
+        // A second answer of the producer, to a check for instance.
+        return Ok(Command::response(ResponseCode::SUCCESS));
+    }
+    if is_commit {
+        commit(broker, &half, topic)?;
+    }
+    halves.end(half.queue_offset);
+    broker.transactions.metrics.add(topic, -1);
+    if notes::are_full(broker, &halves)
+        && let Err(error) = notes::write(broker, &mut halves)
+    {
+        tracing::warn!(%error, "ends of transactions are not noted yet");
+    }
+    drop(halves);
+    broker.transactions.unwritten.notify_one();
+    Ok(Command::response(ResponseCode::SUCCESS))
+}
+
+/// Stores the message where it was meant for.
+fn commit(broker: &Broker, half: &Record<'_>, topic: &str) -> Result<(), Refusal> {
+    let settings = broker.settings();
+    let queue_id = half.properties.get_number(key::REAL_QID).unwrap_or(0);
+    let sent = half.draft();
+    let mut properties = PropertiesBuf::from_text(sent.properties);
+    properties.retain(|name| name != key::REAL_TOPIC.as_bytes() && name != key::REAL_QID.as_bytes());
+    let mut target = (topic, queue_id);
+    let delay_level = half.properties.get_number(key::DELAY).unwrap_or(0);
+    if let Some(queue) = broker.schedule.delay(&mut properties, delay_level, topic, queue_id) {
+        target = (names::SCHEDULE_TOPIC, queue);
+    }
+    let draft = Draft {
+        topic: target.0,
+        queue_id: target.1,
+        sys_flag: sys_flag::with_transaction_type(half.sys_flag, sys_flag::TRANSACTION_COMMIT),
+        prepared_transaction_offset: half.physical_offset,
+        properties: properties.as_bytes(),
+        ..sent
+    };
+    let appended = broker.store.append(&draft).map_err(|error| send::refusal(broker, &settings, &error))?;
+    broker.stats.stored(target.0, 1, appended.size);
+    Ok(())
+}
+
+/// Whether the time in which the producer wanted to decide by itself has run out: then it is asked.
+fn is_too_late(broker: &Broker, half: &Record<'_>) -> bool {
+    let Some(asked) = half.properties.get_str(key::CHECK_IMMUNITY_TIME_IN_SECONDS) else { return false };
+    let least = broker.settings().broker.transaction_time_out;
+    broker.now() - half.born_timestamp > immunity(asked).unwrap_or(0).max(least)
+}
+
+fn is_slave(broker: &Broker) -> bool {
+    broker.settings().store.broker_role == BrokerRole::Slave
+}
+
+fn slave() -> Command {
+    Command::response(ResponseCode::SLAVE_NOT_AVAILABLE)
+}

@@ -1,0 +1,75 @@
+//! Transactions: a message that becomes visible only when its producer commits it.
+//!
+//! The first half waits in queue 0 of [`HALF_TOPIC`]. Its end, commit or rollback (37), is noted in queue 0 of
+//! [`OP_HALF_TOPIC`]: messages with the tag `d` whose body lists queue offsets of halves, each followed by a comma. From time to
+//! time a check goes over the halves: those that ended are passed, the producers of others are asked (39), and such a half is
+//! stored again behind the others, for the queue as a whole moves on. How far both queues are done with is kept as the offsets of the
+//! group [`GROUP`] (constants, sections 1, 2 and 4).
+
+mod ask;
+mod check;
+mod end;
+mod halves;
+mod load;
+mod metrics;
+mod notes;
+mod resume;
+mod task;
+
+use apogee_remoting::message::properties::{PropertiesBuf, key};
+use apogee_store::Store;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+pub(crate) use end::end;
+pub(crate) use metrics::Metrics;
+pub(crate) use resume::resume_check;
+pub(crate) use task::{check_for_ever, save_metrics, stop, write_notes_for_ever};
+
+use crate::names::{HALF_TOPIC, OP_HALF_TOPIC};
+use crate::offset::OffsetTable;
+use halves::Halves;
+
+/// Group that reads both topics.
+const GROUP: &str = "CID_RMQ_SYS_TRANS";
+/// The one queue of both topics.
+const QUEUE: i32 = 0;
+
+/// All transactions of this broker.
+pub(crate) struct Transactions {
+    /// Held while a half ends or moves, so that it does only one of them, and once.
+    halves: Mutex<Halves>,
+    /// There are ends that are not noted yet.
+    unwritten: Notify,
+    pub(crate) metrics: Metrics,
+}
+
+impl Transactions {
+    /// The transactions that a store holds.
+    ///
+    /// # Errors
+    /// A file of the store cannot be read.
+    pub(crate) fn open(store: &Store, offsets: &OffsetTable, metrics: Metrics) -> std::io::Result<Self> {
+        let halves = load::load(store, offsets)?;
+        Ok(Self { halves: Mutex::new(halves), unwritten: Notify::new(), metrics })
+    }
+}
+
+/// Gives a message that is for this queue the properties of a first half, which belongs in queue [`HALF_QUEUE`] of
+/// [`HALF_TOPIC`].
+pub(crate) fn prepare(properties: &mut PropertiesBuf, topic: &str, queue_id: i32) {
+    const REPLACED: [&str; 3] = [key::REAL_TOPIC, key::REAL_QID, key::TRANSACTION_ID];
+    properties.retain(|name| !REPLACED.iter().any(|replaced| name == replaced.as_bytes()));
+    if let Some(id) = properties.view().get(key::UNIQ_KEY).map(<[u8]>::to_vec) {
+        properties.push(key::TRANSACTION_ID, id);
+    }
+    properties.push(key::REAL_TOPIC, topic).push(key::REAL_QID, itoa::Buffer::new().format(queue_id));
+}
+
+/// Queue that takes first halves.
+pub(crate) const HALF_QUEUE: i32 = QUEUE;
+
+/// How long after its birth a half is left alone, ms, as its producer wants it.
+fn immunity(asked: &str) -> Option<i64> {
+    asked.trim().parse::<i64>().ok().filter(|seconds| *seconds >= 0).map(|seconds| seconds.saturating_mul(1000))
+}

@@ -1,0 +1,83 @@
+//! What is done for transactions from time to time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apogee_config::BrokerRole;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use super::{GROUP, HALF_TOPIC, OP_HALF_TOPIC, QUEUE, check, notes};
+use crate::Broker;
+
+/// Looks after halves again and again. A slave leaves that to its master.
+pub(crate) async fn check_for_ever(broker: Arc<Broker>) {
+    loop {
+        sleep(millis(broker.settings().broker.transaction_check_interval)).await;
+        if broker.settings().store.broker_role == BrokerRole::Slave {
+            continue;
+        }
+        let checking = Arc::clone(&broker);
+        // A panic was reported by the panic hook; the next turn is another try.
+        let Ok(checked) = spawn_blocking(move || check::check(&checking)).await else { continue };
+        match checked {
+            Ok(checked) => note_progress(&broker, &checked).await,
+            Err(error) => tracing::error!(%error, "half messages cannot be read"),
+        }
+    }
+}
+
+/// Remembers how far a check came; not before the copies that it made are on disk, for they are all that is left of their halves.
+async fn note_progress(broker: &Broker, checked: &check::Checked) {
+    for (topic, offset) in [(HALF_TOPIC, checked.half), (OP_HALF_TOPIC, checked.note)] {
+        if broker.offsets.consumed(GROUP, topic, QUEUE) == Some(offset) {
+            continue;
+        }
+        if let Err(error) = broker.store.flushed(broker.store.max_physical_offset()).await {
+            tracing::error!(%error, "the progress of transactions is not noted");
+            return;
+        }
+        broker.commit_offset(GROUP, topic, QUEUE, offset);
+    }
+}
+
+/// Notes ends some time after the first that is not noted, so that one message holds many.
+pub(crate) async fn write_notes_for_ever(broker: Arc<Broker>) {
+    loop {
+        broker.transactions.unwritten.notified().await;
+        loop {
+            sleep(millis(i64::from(broker.settings().broker.transaction_op_batch_interval))).await;
+            if write_notes(&broker) {
+                break;
+            }
+        }
+    }
+}
+
+/// Notes all ends, as the last thing that is done for transactions.
+pub(crate) fn stop(broker: &Broker) {
+    write_notes(broker);
+    save_metrics(broker);
+}
+
+/// Writes the number of pending transactions down if it changed.
+pub(crate) fn save_metrics(broker: &Broker) {
+    if let Err(error) = broker.transactions.metrics.save() {
+        tracing::error!(%error, "the numbers of pending transactions are not saved");
+    }
+}
+
+/// Says whether nothing is left to be noted.
+fn write_notes(broker: &Broker) -> bool {
+    match notes::write(broker, &mut broker.transactions.halves.lock()) {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::warn!(%error, "ends of transactions are not noted yet: the producers may be asked about them");
+            false
+        }
+    }
+}
+
+fn millis(setting: i64) -> Duration {
+    Duration::from_millis(setting.max(1) as u64)
+}
