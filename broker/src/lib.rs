@@ -8,6 +8,7 @@ mod broker;
 mod client;
 mod clock;
 mod config;
+mod expiry;
 mod group;
 mod lock;
 mod names;

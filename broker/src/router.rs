@@ -8,7 +8,8 @@ use apogee_remoting::{Command, RequestCode as Code, ResponseCode};
 use crate::Broker;
 use crate::answer::Answer;
 use crate::{
-    client, config, group, lock, offset, pull, query, registration, retry, schedule, send, stats, topic, transaction,
+    client, config, expiry, group, lock, offset, pull, query, registration, retry, schedule, send, stats, topic,
+    transaction,
 };
 
 /// The handlers behind one of the broker's two ports.
@@ -64,6 +65,7 @@ impl Service for Router {
 
             Code::UPDATE_BROKER_CONFIG => now(config::update(broker, &request)),
             Code::GET_BROKER_CONFIG => config::get(broker).into(),
+            Code::DELETE_EXPIRED_COMMITLOG => expiry::by_hand(broker).into(),
             Code::GET_BROKER_RUNTIME_INFO => stats::runtime_info(broker).into(),
             Code::GET_TOPIC_STATS_INFO => now(stats::topic(broker, &request)),
             Code::GET_CONSUME_STATS => now(stats::consume(broker, &request)),

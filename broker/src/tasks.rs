@@ -7,7 +7,7 @@ use apogee_remoting::json;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::{Broker, client, registration, schedule, transaction};
+use crate::{Broker, client, expiry, registration, schedule, transaction};
 
 /// How often silent clients are looked for, as in the reference.
 const CLIENT_SCAN: Duration = Duration::from_secs(10);
@@ -20,6 +20,7 @@ const SAMPLING: Duration = Duration::from_secs(10);
 pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
     let offsets = Duration::from_millis(broker.settings().broker.flush_consumer_offset_interval.max(1) as u64);
     let metrics = Duration::from_millis(broker.settings().broker.transaction_metric_flush_interval.max(1) as u64);
+    let cleaning = Duration::from_millis(broker.settings().store.clean_resource_interval.max(1) as u64);
     vec![
         tokio::spawn(registration::keep_registered(Arc::clone(broker))),
         every(offsets, broker, save_offsets),
@@ -30,6 +31,7 @@ pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
         every(metrics, broker, transaction::save_metrics),
         every(CLIENT_SCAN, broker, client::close_silent),
         every(SPACE_CHECK, broker, |broker| broker.store.check_space()),
+        every(cleaning, broker, expiry::round),
         every(SAMPLING, broker, |broker| broker.stats.sample(broker.now())),
     ]
 }

@@ -26,6 +26,11 @@ impl Space {
         self.least_used().map_or(-1.0, |(percent, _)| f64::from(percent) / 100.0)
     }
 
+    /// Per cent in use where the log is or where everything else is, the larger; None when it cannot be told.
+    pub(crate) fn most_used_percent(&self) -> Option<i32> {
+        self.least_used().map(|(percent, _)| percent).max(used_percent(&self.root))
+    }
+
     /// Bytes of the log's disk with most room and those of them that are free; 0 where it does not say.
     pub(crate) fn capacity(&self) -> (u64, u64) {
         let disk = self.least_used().and_then(|(_, directory)| rustix::fs::statvfs(directory).ok());

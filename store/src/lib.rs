@@ -16,4 +16,4 @@ pub use dispatch::{Arrival, ArrivalListener};
 pub use index::IndexKind;
 pub use log::{AppendError, Appended, NeverReached, RecoverError, SegmentsError};
 pub use read::{Boundary, GetRequest, GetResult, GetStatus, MessageFilter};
-pub use store::{KeyQuery, KeyQueryResult, OpenError, Store};
+pub use store::{Expired, ExpiryRound, KeyQuery, KeyQueryResult, OpenError, Store};

@@ -9,6 +9,7 @@
 mod ahead;
 mod append;
 mod error;
+mod expire;
 mod flush;
 mod gate;
 mod group_commit;

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
@@ -143,6 +144,11 @@ impl Segment {
             Err(error) => return Err(error.into()),
         }
         self.file.sync_all()
+    }
+
+    /// When the file was last written, as its file system says.
+    pub(super) fn modified(&self) -> io::Result<SystemTime> {
+        self.file.metadata()?.modified()
     }
 
     /// Removes the file from its directory; those who read it go on reading.

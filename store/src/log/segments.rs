@@ -165,6 +165,13 @@ impl Segments {
         self.list.store(Arc::new(list));
     }
 
+    /// Forgets the first file. Only with the appender's lock held, which keeps others from changing the list.
+    pub(super) fn forget_first(&self) {
+        let mut list = Vec::clone(&self.list.load());
+        list.remove(0);
+        self.list.store(Arc::new(list));
+    }
+
     /// Deletes the files that start at or behind `end`. Not while the log is written.
     pub(super) fn delete_from(&self, end: i64) -> Result<(), SegmentsError> {
         let mut list = Vec::clone(&self.list.load());

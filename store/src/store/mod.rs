@@ -1,5 +1,6 @@
 //! The store as a whole: what a broker holds.
 
+mod expire;
 mod key_query;
 mod open;
 mod read;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use apogee_remoting::message::record::Draft;
 use parking_lot::Mutex;
 
+pub use expire::{Expired, ExpiryRound};
 pub use key_query::{KeyQuery, KeyQueryResult};
 pub use open::OpenError;
 
@@ -32,6 +34,8 @@ pub struct Store {
     limits: ReadLimits,
     space: Space,
     abort: AbortMark,
+    /// Minimum of the log up to which queues and index have been cleared of old files. Held while files expire.
+    cleared: Mutex<i64>,
     /// The threads; none once the store is closed.
     threads: Mutex<Option<Threads>>,
     _lock: StoreLock,
@@ -118,6 +122,11 @@ impl Store {
     /// Share of the disk that is used, 0 to 1; -1 when it cannot be told.
     pub fn used_space(&self) -> f64 {
         self.space.used()
+    }
+
+    /// Per cent of the store's fullest disk that are used, for [`ExpiryRound::used_percent`].
+    pub fn used_percent(&self) -> Option<i32> {
+        self.space.most_used_percent()
     }
 
     /// Bytes of the commit log's disk, and how many of them are free.

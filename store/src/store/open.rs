@@ -107,7 +107,9 @@ impl Store {
         let limits = read_limits(config);
         let index = threads.index.as_ref().filter(|_| config.index_file_read_enable).map(IndexBuilder::reader);
         let threads = Mutex::new(Some(threads));
-        Ok(Arc::new(Self { log, queues, dispatch, index, limits, space, abort, threads, _lock: lock }))
+        // The last process may have ended between the log's files and the others: the first round looks at all.
+        let cleared = Mutex::new(-1);
+        Ok(Arc::new(Self { log, queues, dispatch, index, limits, space, abort, cleared, threads, _lock: lock }))
     }
 }
 
