@@ -1,0 +1,137 @@
+//! Stores that the reference left in the middle of things are taken over.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+mod harness;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use apogee_config::BrokerSettings;
+use apogee_remoting::client::{Client, ClientOptions};
+use apogee_remoting::message::record::Record;
+use apogee_remoting::protocol::offset::GetMaxOffsetRequestHeader;
+use apogee_remoting::protocol::schedule::DelayOffsetSerializeWrapper;
+use apogee_remoting::protocol::transaction::{CheckTransactionStateRequestHeader, EndTransactionRequestHeader};
+use apogee_remoting::server::{Peer, Reply, Service};
+use apogee_remoting::{Command, RequestCode, json};
+use harness::{TIMEOUT, TestBroker};
+use tokio::sync::mpsc;
+
+const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
+
+/// By now all of them are due: each is delivered once, those that were delivered before the stop are not again.
+#[tokio::test(flavor = "multi_thread")]
+async fn pending_delays_are_delivered() {
+    for name in ["delay", "delay-4x"] {
+        let broker = TestBroker::start_with(|settings| unpack(name, settings)).await;
+        let mut levels = BTreeMap::new();
+        for level in 1..=18 {
+            levels.insert(level, end(&broker, SCHEDULE_TOPIC, level - 1).await);
+        }
+        broker
+            .wait_for("all levels to be delivered", async |broker| {
+                let answer = broker.ok(Command::request(RequestCode::GET_ALL_DELAY_OFFSET)).await;
+                let offsets: DelayOffsetSerializeWrapper = json::from_slice(&answer.body.bytes()).unwrap();
+                (offsets.offset_table == levels).then_some(())
+            })
+            .await;
+        let sent: i64 = levels.values().sum();
+        broker
+            .wait_for("each message once", async |broker| {
+                let mut delivered = 0;
+                for topic in ["GoldenDelayA", "GoldenDelayB"] {
+                    delivered += ends(broker, topic).await;
+                }
+                assert!(delivered <= sent, "{name}: {delivered} of {sent}");
+                (delivered == sent).then_some(())
+            })
+            .await;
+        broker.stop().await;
+    }
+}
+
+/// Two halves wait, forty had ended: the producer is asked about the two, and what it commits is there once.
+#[tokio::test(flavor = "multi_thread")]
+async fn pending_halves_are_checked_back() {
+    let broker = TestBroker::start_with(|settings| {
+        unpack("transaction-4x", settings);
+        settings.broker.transaction_check_interval = 100;
+        settings.broker.transaction_time_out = 0;
+    })
+    .await;
+    let before = ends(&broker, "GoldenTx").await;
+    let (questions, mut asked) = mpsc::unbounded_channel();
+    let client = Client::with_service(ClientOptions::default(), Arc::new(Questions(questions)));
+    let heartbeat = r#"{"clientID":"p","consumerDataSet":[],"producerDataSet":[{"groupName":"GoldenTxProducer"}]}"#;
+    let heartbeat = Command::request(RequestCode::HEART_BEAT).with_body(heartbeat.to_owned());
+    client.call(&broker.address, heartbeat, TIMEOUT).await.unwrap();
+
+    let mut numbers = BTreeSet::new();
+    while numbers.len() < 2 {
+        let question = tokio::time::timeout(TIMEOUT, asked.recv()).await.unwrap().unwrap();
+        let header: CheckTransactionStateRequestHeader<'_> = question.header().unwrap();
+        let bytes = question.body.bytes();
+        let message = Record::parse(&bytes).unwrap();
+        assert_eq!(message.topic, "GoldenTx");
+        numbers.insert(message.properties.get_number::<i32>("n").unwrap());
+        let end = EndTransactionRequestHeader {
+            topic: Some("GoldenTx"),
+            producer_group: Some("GoldenTxProducer"),
+            tran_state_table_offset: header.tran_state_table_offset,
+            commit_log_offset: header.commit_log_offset,
+            commit_or_rollback: 8,
+            from_transaction_check: true,
+            msg_id: None,
+            transaction_id: None,
+        };
+        broker.ok(TestBroker::request(RequestCode::END_TRANSACTION, &end)).await;
+    }
+    assert_eq!(numbers, BTreeSet::from([42, 43]));
+    broker.wait_for("both", async |broker| (ends(broker, "GoldenTx").await == before + 2).then_some(())).await;
+    broker.stop().await;
+}
+
+struct Questions(mpsc::UnboundedSender<Command>);
+
+impl Service for Questions {
+    fn call(&self, _: &Arc<Peer>, request: Command) -> Reply {
+        if request.request_code() == RequestCode::CHECK_TRANSACTION_STATE {
+            // The test may be over.
+            let _ = self.0.send(request);
+        }
+        Reply::Never
+    }
+}
+
+/// Puts a golden store where the broker will look for its own, with the sizes that it was written with.
+fn unpack(name: &str, settings: &mut BrokerSettings) {
+    let store = &mut settings.store;
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/golden");
+    let packed = File::open(golden.join(format!("{name}.tar.zst"))).unwrap();
+    let unpacked = ruzstd::decoding::StreamingDecoder::new(packed).unwrap();
+    tar::Archive::new(unpacked).unpack(Path::new(&store.store_path_root_dir).parent().unwrap()).unwrap();
+    store.mapped_file_size_commit_log = 262_144;
+    store.mapped_file_size_consume_queue = 1200;
+    store.max_hash_slot_num = 100;
+    store.max_index_num = 400;
+    store.file_reserved_time = 87_600;
+}
+
+/// Number of messages that ever were in the first four queues of a topic.
+async fn ends(broker: &TestBroker, topic: &str) -> i64 {
+    let mut sum = 0;
+    for queue_id in 0..4 {
+        sum += end(broker, topic, queue_id).await;
+    }
+    sum
+}
+
+/// The offset behind a queue's last message.
+async fn end(broker: &TestBroker, topic: &str, queue_id: i32) -> i64 {
+    let header = GetMaxOffsetRequestHeader { topic, queue_id, committed: true };
+    let answer = broker.ok(TestBroker::request(RequestCode::GET_MAX_OFFSET, &header)).await;
+    answer.field("offset").unwrap().parse().unwrap()
+}
