@@ -35,11 +35,15 @@ fn open(root: &Path) -> Arc<Store> {
 }
 
 fn append(store: &Store, queue_id: i32, body: &[u8]) -> Result<Appended, AppendError> {
+    append_as(store, queue_id, 0, body)
+}
+
+fn append_as(store: &Store, queue_id: i32, sys_flag: i32, body: &[u8]) -> Result<Appended, AppendError> {
     store.append(&Draft {
         topic: "T",
         queue_id,
         flag: 1,
-        sys_flag: 0,
+        sys_flag,
         born_timestamp: 7,
         born_host: "127.0.0.1:5".parse().unwrap(),
         store_host: "127.0.0.1:10911".parse().unwrap(),
@@ -221,4 +225,24 @@ fn a_store_that_cannot_be_opened_stays_clean() {
     assert!(error.contains("mappedFileSizeConsumeQueue"), "{error}");
     assert!(!root.path().join("abort").exists());
     assert_eq!(bodies(&open(root.path()), 0), [b"a".to_vec()]);
+}
+
+/// A send with the transaction bits of a half message or a rollback has no unit in its queue: had it an offset, the
+/// messages behind it would never be delivered.
+#[test]
+fn records_that_are_in_no_queue_leave_no_hole() {
+    let root = tempfile::tempdir().unwrap();
+    let expected: Vec<Vec<u8>> = [0, 1, 2, 4, 6, 7].iter().map(|n| format!("m{n}").into_bytes()).collect();
+    let store = open(root.path());
+    for (number, sys_flag) in [0, 0, 0, 0x4, 0, 0xC, 0, 0].into_iter().enumerate() {
+        let appended = append_as(&store, 0, sys_flag, format!("m{number}").as_bytes()).unwrap();
+        let offsets = [0, 1, 2, 0, 3, 0, 4, 5];
+        assert_eq!(appended.queue_offset, offsets[number], "{number}");
+    }
+    assert_eq!(bodies(&store, 0), expected);
+    assert_eq!(store.max_offset("T", 0), 6);
+    drop(store);
+    let store = open(root.path());
+    assert_eq!(bodies(&store, 0), expected);
+    assert_eq!(append(&store, 0, b"next").unwrap().queue_offset, 6);
 }

@@ -67,6 +67,8 @@ fn attempt(broker: &Broker, peer: &Peer, request: &Command, mode: Mode) -> Attem
 /// Brings a pull to its end that could not be answered at once.
 async fn finish(broker: Arc<Broker>, peer: Arc<Peer>, request: Arc<Command>, mut state: Attempt) -> Command {
     let mut deadline = None;
+    // End of the queue at the last attempt that was made in place of a wait.
+    let mut looked_at = None;
     loop {
         let may_hold = deadline.is_none_or(|deadline| Instant::now() < deadline);
         state = match state {
@@ -84,8 +86,10 @@ async fn finish(broker: Arc<Broker>, peer: Arc<Peer>, request: Arc<Command>, mut
             Attempt::Hold(plan) => {
                 let deadline = *deadline.get_or_insert_with(|| Instant::now() + plan.time);
                 let mut hold = broker.held_pulls.hold(&plan.topic, plan.queue_id, plan.offset, plan.filter);
-                // A message that came before the hold was in place has woken nobody.
-                if broker.store.max_offset(&plan.topic, plan.queue_id) <= plan.offset {
+                // A message that came before the hold was in place has woken nobody. One that cannot be read, because
+                // a file of the queue is missing, is looked for once.
+                let max = broker.store.max_offset(&plan.topic, plan.queue_id);
+                if max <= plan.offset || looked_at.replace(max) == Some(max) {
                     let _ = timeout_at(deadline, hold.woken()).await;
                 }
                 drop(hold);

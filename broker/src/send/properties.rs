@@ -16,6 +16,8 @@ pub(super) struct SingleProperties {
     pub(super) delay_level: i32,
     /// Whether the message is the first half of a transaction.
     pub(super) is_half: bool,
+    /// Whether the producer asks for delivery at a time of its own.
+    pub(super) is_timer: bool,
 }
 
 /// Properties as they are stored: what the client sent, without a pop handle, and with
@@ -26,6 +28,7 @@ pub(super) fn for_single(broker: &Broker, settings: &BrokerSettings, sent: &str)
     let mut has_own = false;
     let mut delay = None;
     let mut is_half = false;
+    let mut is_timer = false;
     for (name, value) in Properties::new(sent.as_bytes()) {
         has_unique_key |= name == key::UNIQ_KEY.as_bytes();
         has_own |= is_replaced(name);
@@ -33,6 +36,8 @@ pub(super) fn for_single(broker: &Broker, settings: &BrokerSettings, sent: &str)
             delay = Some(value);
         } else if name == key::TRAN_MSG.as_bytes() {
             is_half = value.eq_ignore_ascii_case(b"true");
+        } else {
+            is_timer |= TIMER.iter().any(|key| name == key.as_bytes());
         }
     }
     if has_own {
@@ -45,8 +50,11 @@ pub(super) fn for_single(broker: &Broker, settings: &BrokerSettings, sent: &str)
         .push(key::MSG_REGION, &settings.broker.region_id)
         .push(key::TRACE_ON, if settings.broker.trace_on { "true" } else { "false" })
         .push(key::CLUSTER, &settings.broker.broker_cluster_name);
-    Ok(SingleProperties { stored: properties, delay_level: delay.map_or(Ok(0), delay_level)?, is_half })
+    Ok(SingleProperties { stored: properties, delay_level: delay.map_or(Ok(0), delay_level)?, is_half, is_timer })
 }
+
+/// Any of these asks for delivery at a time.
+const TIMER: [&str; 3] = [key::TIMER_DELAY_SEC, key::TIMER_DELAY_MS, key::TIMER_DELIVER_MS];
 
 /// The reference, too, refuses a level that is no number.
 fn delay_level(text: &[u8]) -> Result<i32, Refusal> {

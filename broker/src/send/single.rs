@@ -26,7 +26,7 @@ pub(super) fn send(
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
     let dead_letters = retry::for_send(broker, request.version, message)?;
-    let SingleProperties { stored: mut properties, delay_level, is_half } =
+    let SingleProperties { stored: mut properties, delay_level, is_half, is_timer } =
         properties::for_single(broker, settings, message.properties.unwrap_or_default())?;
     let mut sys_flag = message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 };
     let mut target = (message.topic, queue_id);
@@ -42,6 +42,10 @@ pub(super) fn send(
         transaction::prepare(&mut properties, message.topic, queue_id);
         target = (names::HALF_TOPIC, transaction::HALF_QUEUE);
         sys_flag = sys_flag::with_transaction_type(sys_flag, 0);
+    } else if is_timer && delay_level <= 0 {
+        // Delivered at once it would be too early; the remark is the reference's with its timer switched off.
+        let remark = "accurate timer message is not enabled, timerWheelEnable is false";
+        return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, remark));
     } else if delay_level > 0
         && matches!(message.sys_flag & sys_flag::TRANSACTION_TYPE, 0 | sys_flag::TRANSACTION_COMMIT)
         && let Some(queue) = broker.schedule.delay(&mut properties, delay_level, message.topic, queue_id)

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 use apogee_remoting::message::record::{BLANK_HEAD, Draft, MAGIC_BLANK, Placement};
+use apogee_remoting::message::sys_flag;
 use smallvec::SmallVec;
 
 use super::CommitLog;
@@ -51,6 +52,12 @@ pub(super) struct Active {
     pub(super) writer: Writer,
 }
 
+/// Whether a record gets a place in its queue. The dispatcher makes no unit for half messages of old versions and
+/// for rollback marks; an offset taken for one would be a hole that hides what is behind it.
+fn is_queued(sys_flag: i32) -> bool {
+    !matches!(sys_flag & sys_flag::TRANSACTION_TYPE, sys_flag::TRANSACTION_PREPARED | sys_flag::TRANSACTION_ROLLBACK)
+}
+
 impl CommitLog {
     /// Stores one message; it is readable when this returns.
     ///
@@ -64,10 +71,9 @@ impl CommitLog {
             let size = buffer.len();
             let appended = {
                 let mut appender = self.lock_for(size)?;
-                let placement = self.place(&mut appender, queue, 0);
+                let placement = self.place(&mut appender, queue, is_queued(draft.sys_flag), 0);
                 placement.write(buffer, self.options.property_crc);
                 appender.copy(buffer);
-                queue.take_offsets(1);
                 self.publish(&mut appender, placement.store_timestamp);
                 Appended {
                     physical_offset: placement.physical_offset,
@@ -92,10 +98,10 @@ impl CommitLog {
         self.gate.check()?;
         ENCODED.with_borrow_mut(|buffer| {
             buffer.clear();
-            let mut records: SmallVec<[(&Queue, usize); 32]> = SmallVec::new();
+            let mut records: SmallVec<[(&Queue, bool, usize); 32]> = SmallVec::new();
             for (draft, queue) in messages {
                 self.encode(&draft, buffer)?;
-                records.push((queue, buffer.len()));
+                records.push((queue, is_queued(draft.sys_flag), buffer.len()));
             }
             if records.is_empty() {
                 return Ok(Batch::new());
@@ -104,10 +110,9 @@ impl CommitLog {
                 let mut appender = self.lock_for(buffer.len())?;
                 let mut placed = Batch::with_capacity(records.len());
                 let mut start = 0;
-                for (queue, end) in records {
-                    let placement = self.place(&mut appender, queue, start);
+                for (queue, is_queued, end) in records {
+                    let placement = self.place(&mut appender, queue, is_queued, start);
                     placement.write(&mut buffer[start..end], self.options.property_crc);
-                    queue.take_offsets(1);
                     placed.push(Appended {
                         physical_offset: placement.physical_offset,
                         size: end - start,
@@ -150,11 +155,12 @@ impl CommitLog {
         Ok(appender)
     }
 
-    fn place(&self, appender: &mut Appender, queue: &Queue, ahead: usize) -> Placement {
+    /// The next place in log and queue. Whoever asks for it fills it: nothing may fail from here on.
+    fn place(&self, appender: &mut Appender, queue: &Queue, is_queued: bool, ahead: usize) -> Placement {
         // a clock set back must not make younger records look older: searches by time rely on the order
         appender.last_timestamp = appender.last_timestamp.max(self.options.clock.now());
         Placement {
-            queue_offset: queue.next_offset(),
+            queue_offset: if is_queued { queue.take_offsets(1) } else { 0 },
             physical_offset: appender.position + ahead as i64,
             store_timestamp: appender.last_timestamp,
         }
