@@ -30,7 +30,7 @@ const OWN_GROUPS: [&str; 8] = [
 ];
 const SYSTEM_GROUP_PREFIX: &str = "CID_RMQ_SYS_";
 
-/// All groups. Every change is written down before it is seen.
+/// All groups. A change that cannot be written down is taken back.
 pub(crate) struct GroupTable {
     groups: DashMap<Arc<str>, Arc<SubscriptionGroupConfig>>,
     /// What is forbidden, as a bit mask by group and topic. Almost always empty.

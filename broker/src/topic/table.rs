@@ -16,7 +16,7 @@ use crate::attributes;
 use crate::clock::Clock;
 use crate::registration::TopicChanges;
 
-/// All topics. Reads take no lock that writers hold for long; every change is written down before it is seen.
+/// All topics. Reads take no lock that writers hold for long; a change that cannot be written down is taken back.
 pub(crate) struct TopicTable {
     topics: DashMap<Arc<str>, Arc<TopicConfig>>,
     /// Held through every change, so that versions and files follow one another.
