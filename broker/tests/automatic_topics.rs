@@ -2,48 +2,23 @@
 
 mod harness;
 
-use std::sync::Arc;
-
-use apogee_config::NamesrvSettings;
-use apogee_namesrv::Listening;
-use apogee_remoting::client::Client;
-use apogee_remoting::{Command, RequestCode, ResponseCode, Serialization};
-use harness::{TIMEOUT, TestBroker, new_client, send_header};
-
-/// A name server on a free port; gives its address.
-async fn name_server(folder: &tempfile::TempDir) -> String {
-    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    let mut settings = NamesrvSettings::default();
-    settings.namesrv.kv_config_path = path("kvConfig.json");
-    settings.namesrv.config_store_path = path("namesrv.properties");
-    settings.server.bind_address = "127.0.0.1".into();
-    settings.server.listen_port = 0;
-    let listening = Listening::start(settings, Serialization::Json).await.unwrap();
-    let address = listening.local_addr().to_string();
-    tokio::spawn(listening.run(std::future::pending()));
-    address
-}
-
-async fn route(client: &Client, name_server: &str, topic: &str) -> ResponseCode {
-    let query = Command::request(RequestCode::GET_ROUTEINFO_BY_TOPIC).with_field("topic", topic);
-    client.call(name_server, query, TIMEOUT).await.unwrap().response_code()
-}
+use apogee_remoting::{Command, RequestCode, ResponseCode};
+use harness::{TestBroker, TestNameServer, send_header};
 
 /// Whoever hears of a message asks a name server for the route, any of them and once: a consumer that is told
 /// "no such topic" asks again half a minute later.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_name_server_knows_a_new_topic_when_its_maker_is_answered() {
-    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let servers = [name_server(&folders[0]).await, name_server(&folders[1]).await];
-    let broker = TestBroker::start_with(|settings| settings.broker.namesrv_addr = Some(servers.join(";"))).await;
-    let client = Arc::new(new_client());
+    let servers = [TestNameServer::start().await, TestNameServer::start().await];
+    let addresses = servers.each_ref().map(|server| server.address.as_str()).join(";");
+    let broker = TestBroker::start_with(|settings| settings.broker.namesrv_addr = Some(addresses)).await;
     for i in 0..10 {
         let (topic, group) = (format!("T{i}"), format!("G{i}"));
         broker.send(&topic, 0, "m").await;
         broker.ok(heartbeat(&group)).await;
         for server in &servers {
             for name in [&topic, &format!("%RETRY%{group}")] {
-                assert_eq!(route(&client, server, name).await, ResponseCode::SUCCESS, "{name} at {server}");
+                assert_eq!(server.route(name).await, ResponseCode::SUCCESS, "{name}");
             }
         }
     }

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use apogee_broker::{Running, StartError};
-use apogee_config::BrokerSettings;
+use apogee_config::{BrokerSettings, NamesrvSettings};
+use apogee_namesrv::Listening;
 use apogee_remoting::client::{Client, ClientOptions};
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
@@ -125,6 +126,37 @@ impl TestBroker {
             assert!(Instant::now() < deadline, "in vain waited for: {what}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+    }
+}
+
+/// A running name server with its files in a folder of its own.
+pub struct TestNameServer {
+    /// `127.0.0.1:port`.
+    pub address: String,
+    client: Client,
+    _folder: TempDir,
+}
+
+impl TestNameServer {
+    /// Starts it; it ends with the test.
+    pub async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        let mut settings = NamesrvSettings::default();
+        settings.namesrv.kv_config_path = path("kvConfig.json");
+        settings.namesrv.config_store_path = path("namesrv.properties");
+        settings.server.bind_address = "127.0.0.1".into();
+        settings.server.listen_port = 0;
+        let listening = Listening::start(settings, Serialization::Json).await.unwrap();
+        let address = listening.local_addr().to_string();
+        tokio::spawn(listening.run(std::future::pending()));
+        Self { address, client: new_client(), _folder: folder }
+    }
+
+    /// What it says when it is asked for the route of a topic.
+    pub async fn route(&self, topic: &str) -> ResponseCode {
+        let query = Command::request(RequestCode::GET_ROUTEINFO_BY_TOPIC).with_field("topic", topic);
+        self.client.call(&self.address, query, TIMEOUT).await.unwrap().response_code()
     }
 }
 

@@ -42,7 +42,8 @@ public final class JavaClient implements Client {
     static void connectAlone(ClientConfig config, String namesrvAddr) {
         config.setNamesrvAddr(namesrvAddr);
         config.setClientIP("127.0.0.1");
-        config.setInstanceName("compat-" + INSTANCES.incrementAndGet());
+        // Each generation counts for itself: without its version two members of a group could have the same id.
+        config.setInstanceName("compat-" + MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION) + "-" + INSTANCES.incrementAndGet());
         config.setPollNameServerInterval(1000);
         config.setHeartbeatBrokerInterval(1000);
         config.setPersistConsumerOffsetInterval(1000);
