@@ -1,4 +1,5 @@
 //! Topics that come to be by a send or a heartbeat.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking; helpers of integration tests are not seen as tests")]
 
 mod harness;
 
