@@ -30,7 +30,7 @@ pub(super) fn decode(header: &[u8]) -> Result<Command, DecodeError> {
 }
 
 fn decode_fields(bytes: &[u8], start: usize) -> Result<Fields, DecodeError> {
-    let mut fields = Fields::new();
+    let mut fields = Fields::with_capacity(bytes.len());
     let mut reader = Reader { bytes, at: 0 };
     let mut read = || -> Result<(), DecodeError> {
         while reader.at < bytes.len() {

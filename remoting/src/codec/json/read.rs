@@ -1,20 +1,16 @@
-//! The JSON header: one flat object that is read in place and written by hand.
-//!
-//! A general JSON parser would allocate for every key and value; this one appends texts straight
-//! to [`Fields`].
+//! Reading a JSON header.
 
 use std::borrow::Cow;
 
-use bytes::{BufMut, BytesMut};
-
-use super::DecodeError;
+use super::equal_bytes;
 use crate::Fields;
+use crate::codec::DecodeError;
 use crate::command::{Body, Command, Language};
 
 /// Deepest nesting that is skipped in fields nobody reads.
 const MAX_DEPTH: usize = 64;
 
-pub(super) fn decode(header: &[u8]) -> Result<Command, DecodeError> {
+pub(in crate::codec) fn decode(header: &[u8]) -> Result<Command, DecodeError> {
     let text = match std::str::from_utf8(header) {
         Ok(text) => Cow::Borrowed(text),
         // Java reads malformed UTF-8 as replacement characters.
@@ -75,27 +71,61 @@ impl<'a> Parser<'a> {
 
     fn fields(&mut self) -> Result<Option<Fields>, DecodeError> {
         match self.value(true)? {
-            Value::Null => Ok(None),
-            Value::Object => {
-                let mut fields = Fields::new();
-                // What is left of the header is about what the fields need.
-                fields.reserve(self.text.len() - self.at);
-                self.members(|parser, key| {
-                    parser.skip_blank();
-                    if parser.peek() == Some(b'"') {
-                        return fields.push_with(key, |out| parser.string_into(out));
-                    }
-                    match parser.value(false)? {
-                        Value::Text(value) => fields.push(key, &value),
-                        Value::Raw(value) => fields.push(key, value),
-                        Value::Null | Value::Object => {}
-                    }
-                    Ok(())
-                })?;
-                Ok(Some(fields))
-            }
-            Value::Text(_) | Value::Raw(_) => Err(self.error("an object of fields")),
+            Value::Null => return Ok(None),
+            Value::Object => {}
+            Value::Text(_) | Value::Raw(_) => return Err(self.error("an object of fields")),
         }
+        // No more than the rest of the header can become text.
+        let mut fields = Fields::with_capacity(self.text.len() - self.at);
+        self.skip_blank();
+        if self.take(b'}') {
+            return Ok(Some(fields));
+        }
+        loop {
+            if !self.plain_pair(&mut fields)? {
+                self.any_pair(&mut fields)?;
+            }
+            if self.is_last_member()? {
+                return Ok(Some(fields));
+            }
+        }
+    }
+
+    /// Reads `"key":"value` as clients write nearly all fields: without blanks, and without an escape in the key.
+    /// False where it is anything else; everything is left as it is then.
+    fn plain_pair(&mut self, fields: &mut Fields) -> Result<bool, DecodeError> {
+        let start = self.at;
+        if !self.take(b'"') {
+            return Ok(false);
+        }
+        let key = &self.text[self.at..self.skip_plain()?];
+        if !self.text.as_bytes()[self.at..].starts_with(b"\":\"") {
+            self.at = start;
+            return Ok(false);
+        }
+        self.at += 3;
+        let value = &self.text[self.at..self.skip_plain()?];
+        if self.take(b'"') {
+            fields.push(key, value);
+        } else {
+            fields.push_with(key, |out| {
+                out.push_str(value);
+                self.rest_of_string(out)
+            })?;
+        }
+        Ok(true)
+    }
+
+    fn any_pair(&mut self, fields: &mut Fields) -> Result<(), DecodeError> {
+        let key = self.key()?;
+        self.skip_blank();
+        if self.peek() == Some(b'"') {
+            return fields.push_with(&key, |value| self.string_into(value));
+        }
+        if let Value::Raw(value) = self.value(false)? {
+            fields.push(&key, value);
+        }
+        Ok(())
     }
 
     /// Reads `"key":value` pairs up to the closing brace; the opening one is read already.
@@ -108,20 +138,37 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         loop {
-            self.skip_blank();
-            let key = self.string()?;
-            self.skip_blank();
-            self.expect(b':', "a colon")?;
+            let key = self.key()?;
             member(self, &key)?;
-            self.skip_blank();
-            if self.take(b'}') {
+            if self.is_last_member()? {
                 return Ok(());
             }
-            self.expect(b',', "a comma or the end of the object")?;
         }
     }
 
+    /// Reads a key and its colon.
+    fn key(&mut self) -> Result<Cow<'a, str>, DecodeError> {
+        self.skip_blank();
+        let key = self.string()?;
+        self.skip_blank();
+        self.expect(b':', "a colon")?;
+        Ok(key)
+    }
+
+    /// Reads what stands behind a member: whether it is the end of the object.
+    fn is_last_member(&mut self) -> Result<bool, DecodeError> {
+        self.skip_blank();
+        if self.take(b'}') {
+            return Ok(true);
+        }
+        self.expect(b',', "a comma or the end of the object")?;
+        Ok(false)
+    }
+
     fn integer(&mut self) -> Result<i32, DecodeError> {
+        if let Some(number) = self.plain_number() {
+            return Ok(number);
+        }
         match self.value(false)? {
             Value::Text(text) => text.parse().ok(),
             Value::Raw(text) => text.parse().ok(),
@@ -159,70 +206,89 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// A number of up to nine digits without a sign, as nearly all are: they cannot overflow. `None` leaves everything
+    /// as it is.
+    fn plain_number(&mut self) -> Option<i32> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let digits = rest.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
+        let ends = matches!(rest.get(digits), Some(b',' | b'}'));
+        ((1..10).contains(&digits) && ends).then(|| {
+            self.at += digits;
+            rest[..digits].iter().fold(0, |number, digit| number * 10 + i32::from(digit - b'0'))
+        })
+    }
+
     fn string(&mut self) -> Result<Cow<'a, str>, DecodeError> {
         self.expect(b'"', "a text in quotes")?;
-        let plain = self.plain()?;
+        let plain = &self.text[self.at..self.skip_plain()?];
         if self.take(b'"') {
             return Ok(Cow::Borrowed(plain));
         }
-        let mut out = plain.as_bytes().to_vec();
-        self.unescape(&mut out)?;
-        // Only whole characters were appended.
-        Ok(Cow::Owned(String::from_utf8_lossy(&out).into_owned()))
+        let mut text = plain.to_owned();
+        self.rest_of_string(&mut text)?;
+        Ok(Cow::Owned(text))
     }
 
-    /// Reads a text and appends it to `out`.
-    fn string_into(&mut self, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    /// Reads a text in quotes and appends it to `out`.
+    fn string_into(&mut self, out: &mut String) -> Result<(), DecodeError> {
         self.expect(b'"', "a text in quotes")?;
-        out.extend_from_slice(self.plain()?.as_bytes());
-        if self.take(b'"') { Ok(()) } else { self.unescape(out) }
+        self.rest_of_string(out)
     }
 
-    /// The text from here to the next quote or backslash, which is left.
-    fn plain(&mut self) -> Result<&'a str, DecodeError> {
-        // Most texts are shorter than what calling a search costs.
-        const SHORT: usize = 24;
-        let is_end = |byte: &u8| *byte == b'"' || *byte == b'\\';
-        let start = self.at;
-        let bytes = &self.text.as_bytes()[start..];
-        let near = bytes[..bytes.len().min(SHORT)].iter().position(is_end);
-        let length = near.or_else(|| Some(memchr::memchr2(b'"', b'\\', bytes.get(SHORT..)?)? + SHORT));
-        let length = length.ok_or_else(|| self.error("the end of a text"))?;
-        self.at = start + length;
-        Ok(&self.text[start..self.at])
-    }
-
-    /// Reads the rest of a text that has an escape at the current position, up to and with its end.
-    fn unescape(&mut self, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    /// Appends what is left of a text up to its closing quote, escapes resolved.
+    fn rest_of_string(&mut self, out: &mut String) -> Result<(), DecodeError> {
         loop {
+            out.push_str(&self.text[self.at..self.skip_plain()?]);
             if self.take(b'"') {
                 return Ok(());
             }
-            self.expect(b'\\', "an escape")?;
-            let escape = self.peek().ok_or_else(|| self.error("an escape"))?;
             self.at += 1;
-            let character = match escape {
-                b'u' => self.unicode()?,
-                b'n' => '\n',
-                b't' => '\t',
-                b'r' => '\r',
-                b'b' => '\u{8}',
-                b'f' => '\u{c}',
-                b'v' => '\u{b}',
-                b'0' => '\0',
-                b'x' => char::from_u32(self.hex(2)?).unwrap_or(char::REPLACEMENT_CHARACTER),
-                b'"' | b'\\' | b'/' | b'\'' => char::from(escape),
-                _ => {
-                    self.at -= 1;
-                    return Err(self.error("a known escape"));
-                }
-            };
-            match u8::try_from(character) {
-                Ok(byte) if byte.is_ascii() => out.push(byte),
-                _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
-            }
-            out.extend_from_slice(self.plain()?.as_bytes());
+            out.push(self.escape()?);
         }
+    }
+
+    /// Goes on to the next quote or backslash and gives its place.
+    ///
+    /// Most texts are shorter than what a search routine pays for: eight bytes at a time are compared in a word.
+    #[inline]
+    fn skip_plain(&mut self) -> Result<usize, DecodeError> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        while let Some(eight) = bytes[at..].first_chunk::<8>() {
+            let word = u64::from_le_bytes(*eight);
+            let found = equal_bytes(word, b'"') | equal_bytes(word, b'\\');
+            if found != 0 {
+                self.at = at + found.trailing_zeros() as usize / 8;
+                return Ok(self.at);
+            }
+            at += 8;
+        }
+        let end = bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\'));
+        let end = end.ok_or_else(|| self.error("the end of a text"))?;
+        self.at = at + end;
+        Ok(self.at)
+    }
+
+    /// Reads what stands behind a backslash.
+    fn escape(&mut self) -> Result<char, DecodeError> {
+        let escape = self.peek().ok_or_else(|| self.error("an escape"))?;
+        self.at += 1;
+        Ok(match escape {
+            b'u' => self.unicode()?,
+            b'n' => '\n',
+            b't' => '\t',
+            b'r' => '\r',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'v' => '\u{b}',
+            b'0' => '\0',
+            b'x' => char::from_u32(self.hex(2)?).unwrap_or(char::REPLACEMENT_CHARACTER),
+            b'"' | b'\\' | b'/' | b'\'' => char::from(escape),
+            _ => {
+                self.at -= 1;
+                return Err(self.error("a known escape"));
+            }
+        })
     }
 
     /// `\uXXXX`, and the second half of a surrogate pair where there is one.
@@ -242,11 +308,9 @@ impl<'a> Parser<'a> {
     }
 
     fn hex(&mut self, digits: usize) -> Result<u32, DecodeError> {
-        let bytes = self.text.as_bytes().get(self.at..self.at + digits);
-        let number = bytes.and_then(|bytes| {
-            bytes.iter().try_fold(0, |number, byte| Some(number << 4 | char::from(*byte).to_digit(16)?))
-        });
-        let number = number.ok_or_else(|| self.error("hexadecimal digits"))?;
+        let text = self.text.as_bytes().get(self.at..self.at + digits).unwrap_or_default();
+        let number = text.iter().try_fold(0, |number, byte| Some(number << 4 | char::from(*byte).to_digit(16)?));
+        let number = number.filter(|_| !text.is_empty()).ok_or_else(|| self.error("hexadecimal digits"))?;
         self.at += digits;
         Ok(number)
     }
@@ -314,96 +378,9 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Writes the keys in the order in which the reference writes them.
-pub(super) fn encode(command: &Command, out: &mut BytesMut) {
-    out.put_slice(b"{\"code\":");
-    put_integer(out, command.code);
-    if let Some(fields) = &command.fields {
-        out.put_slice(b",\"extFields\":{");
-        for (i, (key, value)) in fields.iter().enumerate() {
-            if i > 0 {
-                out.put_u8(b',');
-            }
-            put_text(out, key);
-            out.put_u8(b':');
-            put_text(out, value);
-        }
-        out.put_u8(b'}');
-    }
-    out.put_slice(b",\"flag\":");
-    put_integer(out, command.flag);
-    if let Some(language) = command.language.name() {
-        out.put_slice(b",\"language\":");
-        put_text(out, language);
-    }
-    out.put_slice(b",\"opaque\":");
-    put_integer(out, command.opaque);
-    if let Some(remark) = &command.remark {
-        out.put_slice(b",\"remark\":");
-        put_text(out, remark);
-    }
-    out.put_slice(b",\"serializeTypeCurrentRPC\":\"JSON\",\"version\":");
-    put_integer(out, command.version);
-    out.put_u8(b'}');
-}
-
-fn put_integer(out: &mut BytesMut, value: i32) {
-    out.put_slice(itoa::Buffer::new().format(value).as_bytes());
-}
-
-fn put_text(out: &mut BytesMut, text: &str) {
-    out.put_u8(b'"');
-    if text.bytes().fold(false, |any, byte| any | needs_escape(byte)) {
-        put_escaped(out, text.as_bytes());
-    } else {
-        out.put_slice(text.as_bytes());
-    }
-    out.put_u8(b'"');
-}
-
-fn needs_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-fn put_escaped(out: &mut BytesMut, mut rest: &[u8]) {
-    while let Some(at) = rest.iter().position(|byte| needs_escape(*byte)) {
-        out.put_slice(&rest[..at]);
-        match rest[at] {
-            b'"' => out.put_slice(b"\\\""),
-            b'\\' => out.put_slice(b"\\\\"),
-            b'\n' => out.put_slice(b"\\n"),
-            b'\r' => out.put_slice(b"\\r"),
-            b'\t' => out.put_slice(b"\\t"),
-            8 => out.put_slice(b"\\b"),
-            12 => out.put_slice(b"\\f"),
-            control => {
-                const HEX: &[u8; 16] = b"0123456789abcdef";
-                out.put_slice(b"\\u00");
-                out.put_u8(HEX[usize::from(control >> 4)]);
-                out.put_u8(HEX[usize::from(control & 15)]);
-            }
-        }
-        rest = &rest[at + 1..];
-    }
-    out.put_slice(rest);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn writes_as_the_reference_does() {
-        let mut command = Command::response(crate::ResponseCode::TOPIC_NOT_EXIST).with_remark("no \"T\"\n\u{1}ä");
-        command.opaque = 9;
-        let mut out = BytesMut::new();
-        encode(&command, &mut out);
-        assert_eq!(
-            std::str::from_utf8(&out).unwrap(),
-            "{\"code\":17,\"flag\":1,\"language\":\"JAVA\",\"opaque\":9,\"remark\":\"no \\\"T\\\"\\n\\u0001ä\",\
-             \"serializeTypeCurrentRPC\":\"JSON\",\"version\":513}"
-        );
-    }
 
     #[test]
     fn reads_any_order_blanks_escapes_and_strangers() {
