@@ -33,7 +33,8 @@ pub fn body<B: DeserializeOwned + serde::Serialize>(command: &Command) -> Result
     }
     let body: B = json::from_slice(&came).map_err(|e| e.to_string())?;
     for written in [json::to_vec(&body), json::to_vec_standard(&body), json::to_vec_pretty(&body)] {
-        let (came, ours): (Value, Value) = (json::from_slice(&came).unwrap(), json::from_slice(&written).unwrap());
+        let read = |text: &[u8]| json::from_slice::<Value>(text).map_err(|e| e.to_string());
+        let (came, ours) = (read(&came)?, read(&written)?);
         if let Some(lost) = came.lost_in(&ours) {
             return Err(format!("{lost} in {ours:?}"));
         }
