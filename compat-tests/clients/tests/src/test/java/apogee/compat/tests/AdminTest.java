@@ -13,6 +13,7 @@ import apogee.compat.client.Producer;
 import apogee.compat.client.Queue;
 import apogee.compat.client.Subscription;
 import apogee.compat.servers.Await;
+import apogee.compat.servers.Implementation;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
@@ -204,8 +205,12 @@ class AdminTest {
         } finally {
             update("autoCreateTopicEnable", "true");
         }
-        // Not asked: whether topics are created again. The reference takes the right to inherit from TBW102 at the first refusal
-        // and does not give it back.
+        // The reference takes the right to inherit from TBW102 at the first refusal and does not give it back.
+        if (cluster.servers.implementation() == Implementation.APOGEE) {
+            try (Producer producer = Clients.of("5.5.0").producer(cluster.namesrvAddr(), unique("p", TOOL))) {
+                assertEquals("SEND_OK", producer.send(new Outgoing(unique("AutoAgain", TOOL), "m")).status());
+            }
+        }
     }
 
     @Test
