@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -21,9 +22,16 @@ struct Site {
 }
 
 impl Site {
+    /// Each gets another port, and none that the system hands out to whoever asks for any.
     fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        Self { folder: tempfile::tempdir().unwrap(), port: listener.local_addr().unwrap().port() }
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let number = std::process::id().wrapping_mul(64).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+            let port = 12_000 + (number % 20_000) as u16;
+            if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+                return Self { folder: tempfile::tempdir().unwrap(), port };
+            }
+        }
     }
 
     /// Writes the configuration with `lines` in front and gives its path.
