@@ -202,7 +202,10 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
             }
             if !self.has(unit) {
                 self.nothing_yet(GetStatus::MessageWasRemoving);
-                gone_until = self.log.next_file_start(unit.physical_offset);
+                // A blank says nothing of its neighbours.
+                if unit.is_record() {
+                    gone_until = self.log.next_file_start(unit.physical_offset);
+                }
                 continue;
             }
             if let Some(filter) = filter
