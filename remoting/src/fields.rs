@@ -138,10 +138,11 @@ impl std::fmt::Debug for Fields {
     }
 }
 
-/// Two sets of fields are equal when they hold the same pairs in any order.
+/// Two sets of fields are equal when every key has the same value in both, in any order.
 impl PartialEq for Fields {
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && self.iter().all(|(k, v)| other.get(k) == Some(v))
+        let has_all_of = |a: &Self, b: &Self| b.iter().all(|(key, _)| a.get(key) == b.get(key));
+        has_all_of(self, other) && has_all_of(other, self)
     }
 }
 
@@ -153,6 +154,14 @@ const FIRST_ROOM: usize = 128;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_that_came_twice_has_its_last_value() {
+        let twice: Fields = [("j", "a"), ("j", "0")].into_iter().collect();
+        assert_eq!(twice, twice.clone());
+        assert_eq!(twice, [("j", "0")].into_iter().collect());
+        assert_ne!(twice, [("j", "a")].into_iter().collect());
+    }
 
     #[test]
     fn keeps_order_and_takes_the_last_of_a_repeated_key() {
