@@ -217,16 +217,19 @@ macro_rules! settings {
             $(
                 #[doc = concat!("Key `", $key, "`, default `", stringify!($default), "`.")]
                 $(#[$meta])*
+                #[cfg_attr(feature = "mark-reads", deprecated)]
                 pub $field: $type,
             )*
         }
 
+        #[allow(deprecated, reason = "what the macro does with every field is no use of it")]
         impl Default for $name {
             fn default() -> Self {
                 Self { $( $field: $default, )* }
             }
         }
 
+        #[allow(deprecated, reason = "what the macro does with every field is no use of it")]
         impl $crate::settings::Settings for $name {
             fn class(&self) -> &'static str {
                 stringify!($name)

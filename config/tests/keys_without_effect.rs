@@ -1,4 +1,4 @@
-//! `docs/keys-without-effect.md` lists the keys that are known and that no code reads.
+//! `docs/keys-without-effect.md` lists the keys that are known and that no code of a server uses.
 //!
 //! `UPDATE_DOCS=1 cargo test -p apogee-config --test keys_without_effect` writes it anew.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
@@ -6,22 +6,41 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-const CLASSES: [(&str, &str); 5] = [
-    ("Broker", include_str!("../src/broker_config.rs")),
-    ("Store", include_str!("../src/message_store_config.rs")),
-    ("Name server", include_str!("../src/namesrv_config.rs")),
-    ("Listening, of both servers", include_str!("../src/netty_server_config.rs")),
-    ("Calling, of both servers", include_str!("../src/netty_client_config.rs")),
+/// A part of the page: what it is called, the class whose keys it lists with its source, and the server that may use them.
+struct Part {
+    title: &'static str,
+    class: &'static str,
+    source: &'static str,
+    server: &'static [&'static str],
+}
+
+const BROKER: &[&str] = &["apogee_config", "apogee_store", "apogee_broker", "mqbroker"];
+const NAME_SERVER: &[&str] = &["apogee_config", "apogee_namesrv", "mqnamesrv"];
+
+const LISTENING: &str = include_str!("../src/netty_server_config.rs");
+const CALLING: &str = include_str!("../src/netty_client_config.rs");
+
+#[rustfmt::skip]
+const PARTS: [Part; 7] = [
+    Part { title: "Broker", class: "BrokerConfig", source: include_str!("../src/broker_config.rs"), server: BROKER },
+    Part { title: "Store", class: "MessageStoreConfig", source: include_str!("../src/message_store_config.rs"), server: BROKER },
+    Part { title: "Listening of a broker", class: "NettyServerConfig", source: LISTENING, server: BROKER },
+    Part { title: "Calls of a broker", class: "NettyClientConfig", source: CALLING, server: BROKER },
+    Part { title: "Name server", class: "NamesrvConfig", source: include_str!("../src/namesrv_config.rs"), server: NAME_SERVER },
+    Part { title: "Listening of a name server", class: "NettyServerConfig", source: LISTENING, server: NAME_SERVER },
+    Part { title: "Calls of a name server", class: "NettyClientConfig", source: CALLING, server: NAME_SERVER },
 ];
 
 #[test]
 fn are_listed() {
-    let read = fields_read();
+    let uses = uses();
     let mut text = HEAD.to_owned();
-    for (title, source) in CLASSES {
-        let mut keys: Vec<_> = fields(source).filter(|(field, _)| !read.contains(*field)).map(|(_, key)| key).collect();
+    for Part { title, class, source, server } in PARTS {
+        let is_used = |field: &str| server.iter().any(|part| uses.contains(&format!("{part} {class}::{field}")));
+        let mut keys: Vec<_> = fields(source).filter(|(field, _)| !is_used(field)).map(|(_, key)| key).collect();
         keys.sort_unstable();
         write!(text, "\n## {title}\n\n").unwrap();
         for key in keys {
@@ -48,28 +67,29 @@ fn fields(source: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// What stands behind a dot in the crates' code, for instance `config.broker_name`.
-fn fields_read() -> BTreeSet<String> {
-    let mut read = BTreeSet::new();
-    let mut folders: Vec<PathBuf> =
-        ["config", "store", "namesrv", "broker"].iter().map(|name| root().join(name).join("src")).collect();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                // Unit tests may set what nobody reads.
-                let text = fs::read_to_string(&path).unwrap();
-                let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-                let names = code.split('.').skip(1).map(|rest| {
-                    rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default().to_owned()
-                });
-                read.extend(names);
-            }
+/// Which part of the program uses which field, as the compiler sees it: `apogee_broker BrokerConfig::broker_name`. Tests
+/// are not compiled, so what only they use is not there.
+fn uses() -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["check", "--locked", "--message-format=json", "--features=apogee-config/mark-reads"])
+        .args(["config", "store", "namesrv", "broker"].map(|part| format!("--package=apogee-{part}")))
+        .current_dir(root())
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let mut uses = BTreeSet::new();
+    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let message: serde_json::Value = serde_json::from_slice(line).unwrap();
+        let part = message["target"]["name"].as_str().unwrap_or_default();
+        let text = message["message"]["message"].as_str().unwrap_or_default();
+        if let Some(path) = text.strip_prefix("use of deprecated field `").and_then(|rest| rest.strip_suffix('`')) {
+            let [.., class, field] = path.split("::").collect::<Vec<_>>()[..] else { panic!("{text}") };
+            uses.insert(format!("{part} {class}::{field}"));
         }
     }
-    read
+    assert!(uses.contains("apogee_broker BrokerConfig::broker_name"), "the compiler names what is used: {uses:?}");
+    uses
 }
 
 fn root() -> &'static Path {
