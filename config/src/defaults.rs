@@ -2,14 +2,10 @@
 
 use std::path::PathBuf;
 
-/// The home directory (`user.home` of the reference); the root directory where there is none.
-pub fn user_home() -> PathBuf {
-    std::env::home_dir().unwrap_or_else(|| PathBuf::from("/"))
-}
-
-/// A path below the home directory, as text.
+/// A path below the home directory (`user.home` of the reference; the root directory where there is none), as text.
 pub fn below_home(path: &str) -> String {
-    user_home().join(path).to_string_lossy().into_owned()
+    let home = std::env::home_dir().unwrap_or_else(|| PathBuf::from("/"));
+    home.join(path).to_string_lossy().into_owned()
 }
 
 /// The processors this process may use, at least 1 (`availableProcessors` of the reference).

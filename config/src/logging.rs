@@ -16,7 +16,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
 
-pub use rotating_file::RotatingFile;
+use self::rotating_file::RotatingFile;
 
 /// Keeps the log files' writer alive; dropped last, it writes what is still waiting.
 #[derive(Debug)]

@@ -318,21 +318,7 @@ impl MessageStoreConfig {
     /// Where the commit log is: `storePathCommitLog`, or `commitlog` below the root. The key may list several
     /// directories, separated by `,`.
     pub fn commit_log_path(&self) -> String {
-        self.store_path_commit_log.clone().unwrap_or_else(|| self.below_root("commitlog"))
-    }
-
-    /// Where the epochs of masters are kept: `storePathEpochFile`, or `epochFileCheckpoint` below the root.
-    pub fn epoch_file_path(&self) -> String {
-        self.store_path_epoch_file.clone().unwrap_or_else(|| self.below_root("epochFileCheckpoint"))
-    }
-
-    /// Where the broker's identity is kept: `storePathBrokerIdentity`, or `brokerIdentity` below the root.
-    pub fn broker_identity_path(&self) -> String {
-        self.store_path_broker_identity.clone().unwrap_or_else(|| self.below_root("brokerIdentity"))
-    }
-
-    fn below_root(&self, name: &str) -> String {
-        format!("{}/{name}", self.store_path_root_dir)
+        self.store_path_commit_log.clone().unwrap_or_else(|| format!("{}/commitlog", self.store_path_root_dir))
     }
 }
 
@@ -341,11 +327,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_fall_back_to_the_root() {
+    fn the_commit_log_is_below_the_root_or_where_its_key_says() {
         let mut store = MessageStoreConfig { store_path_root_dir: "/data".to_owned(), ..Default::default() };
         assert_eq!(store.commit_log_path(), "/data/commitlog");
-        assert_eq!(store.epoch_file_path(), "/data/epochFileCheckpoint");
-        assert_eq!(store.broker_identity_path(), "/data/brokerIdentity");
         store.store_path_commit_log = Some("/fast".to_owned());
         assert_eq!(store.commit_log_path(), "/fast");
     }

@@ -101,3 +101,28 @@ impl NameServer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use apogee_config::NamesrvSettings;
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    #[tokio::test]
+    async fn routes_are_answered_when_the_brokers_had_their_time_to_register() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = NamesrvSettings::default();
+        settings.namesrv.kv_config_path = folder.path().join("kvConfig.json").to_string_lossy().into_owned();
+        settings.namesrv.need_wait_for_service = true;
+        settings.namesrv.wait_seconds_for_service = 45;
+        let clock = ManualClock::default();
+        clock.advance(7);
+        let server = NameServer::with_clock(RuntimeSettings::new(settings), clock.clone()).unwrap();
+        assert!(!server.is_ready());
+        clock.advance(44_999);
+        assert!(!server.is_ready());
+        clock.advance(1);
+        assert!(server.is_ready());
+    }
+}

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Appends to `NAME.log`. When it is full it becomes `NAME.1.log`, that one `NAME.2.log`, and so on; the oldest goes.
 #[derive(Debug)]
-pub struct RotatingFile {
+pub(super) struct RotatingFile {
     path: PathBuf,
     file: File,
     written: u64,
@@ -16,7 +16,7 @@ pub struct RotatingFile {
 
 impl RotatingFile {
     /// Opens or creates the file and its directory. `limit` is in bytes; `kept` full files are kept beside it.
-    pub fn open(path: &Path, limit: u64, kept: usize) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, limit: u64, kept: usize) -> io::Result<Self> {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;
         }

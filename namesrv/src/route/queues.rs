@@ -24,11 +24,6 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// Whether producers may write.
-    pub fn is_writable(self) -> bool {
-        self.perm & PERM_WRITE != 0
-    }
-
     /// The same queues, closed for writing.
     pub fn read_only(self) -> Self {
         Self { perm: self.perm & !PERM_WRITE, ..self }
