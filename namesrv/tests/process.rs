@@ -94,12 +94,18 @@ fn says_when_it_is_ready_and_ends_at_either_signal() {
 #[test]
 fn prints_its_configuration_and_its_help() {
     let site = Site::new();
-    for (option, expected) in [("-p", "scanNotActiveBrokerInterval=5000"), ("-m", ""), ("-h", "--configFile")] {
-        let output = site.command("").arg(option).output().unwrap();
+    let stdout = |option: &str| {
+        let output = site.command("").env("ROCKETMQ_HOME", "/opt/mq").arg(option).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(text.contains(expected), "{option}: {text}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let all = stdout("-p");
+    for line in [format!("listenPort={}", site.port), "rocketmqHome=/opt/mq".into(), "clusterTest=false".into()] {
+        assert!(all.lines().any(|printed| printed == line), "{line}: {all}");
     }
+    assert_eq!(stdout("-m").trim(), "", "the reference counts none of a name server's keys as important");
+    let help = stdout("-h");
+    assert!(help.contains("--configFile") && help.contains("--namesrvAddr"), "{help}");
 }
 
 #[test]
