@@ -69,16 +69,6 @@ impl BrokerSettings {
             config_file: None,
         }
     }
-
-    /// What the reference's start-up derives: a master's id is 0, the replication port is the next one.
-    fn derive(&mut self) {
-        if !self.broker.enable_controller_mode && self.store.broker_role != BrokerRole::Slave {
-            self.broker.broker_id = 0;
-        }
-        if self.store.ha_listen_port <= 0 {
-            self.store.ha_listen_port = self.server.listen_port + 1;
-        }
-    }
 }
 
 impl ServerSettings for BrokerSettings {
@@ -130,6 +120,16 @@ impl ServerSettings for BrokerSettings {
             }
         }
         Ok(())
+    }
+
+    /// What the reference's start-up derives: a master's id is 0, the replication port is the next one.
+    fn derive(&mut self) {
+        if !self.broker.enable_controller_mode && self.store.broker_role != BrokerRole::Slave {
+            self.broker.broker_id = 0;
+        }
+        if self.store.ha_listen_port <= 0 {
+            self.store.ha_listen_port = self.server.listen_port + 1;
+        }
     }
 }
 

@@ -43,6 +43,9 @@ pub trait ServerSettings: Clone {
     /// Refuses values of the right type that no server can run with.
     fn check(&self) -> Result<(), SettingError>;
 
+    /// Sets the keys whose values follow from others, once the values have passed [`ServerSettings::check`].
+    fn derive(&mut self) {}
+
     /// Sets a key wherever it is known; false when it is known nowhere.
     fn set(&mut self, key: &str, value: &str) -> Result<bool, SettingError> {
         let mut known = false;

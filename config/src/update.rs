@@ -58,6 +58,7 @@ pub fn update<S: ServerSettings>(present: &S, body: &[u8]) -> Result<Update<S>, 
         }
     }
     settings.check()?;
+    settings.derive();
     let (before, after) = (present.entries(), settings.entries());
     let changed = after.iter().filter(|(key, value)| before.get(*key) != Some(*value));
     let changed = changed.map(|(key, _)| key.clone()).collect();
@@ -103,6 +104,16 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.path().join("broker.conf.bak")).unwrap(), "brokerName=b\nmine=1\n");
         let again = BrokerSettings::load(Some(&folder.path().join("broker.conf")), None).unwrap().settings;
         assert_eq!(again.text(), text);
+    }
+
+    #[test]
+    fn what_follows_from_other_keys_is_as_after_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let done = update(&broker(&folder), b"brokerId=3\nhaListenPort=0\nregionId=r").unwrap();
+        assert_eq!((done.settings.broker.broker_id, done.settings.store.ha_listen_port), (0, 10_912));
+        assert_eq!(done.changed, ["regionId"]);
+        let again = BrokerSettings::load(Some(&folder.path().join("broker.conf")), None).unwrap().settings;
+        assert_eq!(again, done.settings);
     }
 
     #[test]
