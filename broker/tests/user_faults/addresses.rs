@@ -21,6 +21,9 @@ async fn b15_times_and_ids_of_ipv6_brokers_agree_with_the_send() {
         let earliest = broker.ok(request(RequestCode::GET_EARLIEST_MSG_STORETIME, &at)).await;
         let earliest: u64 = earliest.field("timestamp").unwrap().parse().unwrap();
         assert!((before..=now()).contains(&earliest), "{ip}: {earliest}");
+        let info = broker.ok(request(RequestCode::GET_BROKER_RUNTIME_INFO, &[])).await;
+        let info = String::from_utf8(info.body.bytes().to_vec()).unwrap();
+        assert!(info.contains(&format!(r#""earliestMessageTimeStamp":"{earliest}""#)), "{ip}: {info}");
         let stored = messages(&broker.call(pull("T", 0, "*", 0)).await, |record| record.store_timestamp as u64);
         assert_eq!(stored, [earliest], "{ip}");
         let found = broker

@@ -1,5 +1,9 @@
 //! Faults that users of such brokers reported, one test for each report and its siblings. Report numbers without a
-//! repository are those of apache/rocketmq.
+//! repository are those of apache/rocketmq. The letter and number in a test's name are our own.
+//!
+//! Some stand elsewhere: B01, B32 and B38 of the name server in `namesrv/tests/server.rs`, B16 of its file in
+//! `namesrv/src/kv/store.rs`, B01 and B04 of any server in `remoting/tests/frames.rs`, B17 in `store/src/disk.rs`, B28 in
+//! `retry.rs`.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 

@@ -18,10 +18,13 @@ async fn b07_properties_too_long_are_refused_and_nothing_of_them_is_stored() {
     let topic = [("topic", "T"), ("defaultTopic", "TBW102"), ("readQueueNums", "1"), ("writeQueueNums", "1")];
     let create = request(RequestCode::UPDATE_AND_CREATE_TOPIC, &topic);
     broker.ok(create.with_field("perm", "6").with_field("topicFilterType", "SINGLE_TAG")).await;
-    for size in [32_768, 65_536, 65_538] {
+    // The broker adds properties of its own to a single message, so the longest that a record holds are too long for one.
+    for size in [32_767, 32_768, 65_536] {
         let single = broker.call(send(RequestCode::SEND_MESSAGE_V2, "T", &properties(size), b"x".to_vec())).await;
         assert_eq!(single.response_code(), ResponseCode::MESSAGE_ILLEGAL, "{size}");
         assert!(single.remark.unwrap().contains("properties length"), "{size}");
+    }
+    for size in [32_768, 65_536, 65_538] {
         // The length field of a member has two bytes: what does not fit wraps, as a careless client writes it.
         let batch = [member("first", ""), member("long", &properties(size)), member("last", "")].concat();
         let answer = broker.call(send(RequestCode::SEND_BATCH_MESSAGE, "T", "", batch)).await;

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use apogee_remoting::RequestCode;
+use apogee_remoting::protocol::schedule::DelayOffsetSerializeWrapper;
+use apogee_remoting::{RequestCode, json};
 
 use crate::harness::TestBroker;
-use crate::{messages, pull, request};
+use crate::{messages, pull, readable, request};
 
 /// What power losses left in reports: nothing, half of it, a stale tail behind it, blocks of zeros.
 fn damages(good: &[u8]) -> [Vec<u8>; 5] {
@@ -22,7 +23,7 @@ fn damages(good: &[u8]) -> [Vec<u8>; 5] {
 /// B16 (1498, 2531, 3401, 6096, 9328): after a power loss the broker died with a null pointer, or began without offsets.
 #[tokio::test(flavor = "multi_thread")]
 async fn b16_a_damaged_table_comes_from_its_backup_or_stops_the_start() {
-    for name in ["topics.json", "subscriptionGroup.json", "consumerOffset.json"] {
+    for name in ["topics.json", "subscriptionGroup.json", "consumerOffset.json", "delayOffset.json"] {
         let mut broker = TestBroker::start().await;
         fill(&broker).await;
         broker = broker.restart().await;
@@ -71,6 +72,9 @@ async fn fill(broker: &TestBroker) {
     broker.ok(request(RequestCode::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, &[]).with_body(group.to_owned())).await;
     let at = [("consumerGroup", "G"), ("topic", "T"), ("queueId", "0"), ("commitOffset", "1")];
     broker.ok(request(RequestCode::UPDATE_CONSUMER_OFFSET, &at)).await;
+    // The first level is a second.
+    broker.send_with("Delayed", 0, "DELAY\u{1}1\u{2}", "x").await;
+    readable(broker, "Delayed", 1).await;
 }
 
 async fn check(broker: &TestBroker) {
@@ -79,6 +83,9 @@ async fn check(broker: &TestBroker) {
     assert!(String::from_utf8_lossy(&group.body.bytes()).contains(r#""retryMaxTimes":7"#));
     let at = [("consumerGroup", "G"), ("topic", "T"), ("queueId", "0"), ("setZeroIfNotFound", "false")];
     assert_eq!(broker.ok(request(RequestCode::QUERY_CONSUMER_OFFSET, &at)).await.field("offset"), Some("1"));
+    let delays = broker.ok(request(RequestCode::GET_ALL_DELAY_OFFSET, &[])).await;
+    let delays: DelayOffsetSerializeWrapper = json::from_slice(&delays.body.bytes()).unwrap();
+    assert_eq!(delays.offset_table.get(&1), Some(&1));
 }
 
 /// Sibling of B16: operators who mistrust the consume queues remove their folder, and have them built anew.

@@ -1,7 +1,7 @@
-//! Tags of batches, and tags of equal hash.
+//! Tags of batches, tags of equal hash, and filters that are none of tags.
 
-use apogee_remoting::RequestCode;
 use apogee_remoting::message::batch::BatchMember;
+use apogee_remoting::{RequestCode, ResponseCode};
 
 use crate::harness::TestBroker;
 use crate::{messages, pull, readable, send};
@@ -42,5 +42,20 @@ async fn b23_tags_of_equal_hash_do_not_stop_a_queue() {
     readable(&broker, "T", 2).await;
     assert_eq!(broker.call(pull("T", 0, "Aa", 0)).await.field("nextBeginOffset"), Some("2"));
     assert_eq!(broker.call(pull("T", 0, "Z", 0)).await.field("nextBeginOffset"), Some("2"));
+    broker.stop().await;
+}
+
+/// B25 (8631, 455): a subscription by SQL was refused without a word of why.
+#[tokio::test(flavor = "multi_thread")]
+async fn b25_a_filter_that_is_not_served_is_named() {
+    let broker = TestBroker::start().await;
+    broker.send("T", 0, "x").await;
+    readable(&broker, "T", 1).await;
+    for suspend in [0, 60_000] {
+        let request = pull("T", 0, "a > 5", suspend).with_field("expressionType", "SQL92");
+        let answer = broker.call(request).await;
+        assert_eq!(answer.response_code(), ResponseCode::SYSTEM_ERROR);
+        assert!(answer.remark.as_ref().unwrap().ends_with("filter message by SQL92"), "{:?}", answer.remark);
+    }
     broker.stop().await;
 }
