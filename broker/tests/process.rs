@@ -180,6 +180,26 @@ fn prints_its_configuration_and_its_help() {
 }
 
 #[test]
+fn the_environment_gives_defaults_and_the_command_line_wins() {
+    let site = Site::new();
+    let printed = |lines: &str, arguments: &[&str]| {
+        let mut command = site.command(lines);
+        command.env("NAMESRV_ADDR", "127.0.0.1:1").env("ROCKETMQ_HOME", "/opt/mq").arg("-p").args(arguments);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    for (lines, arguments, expected) in [
+        ("", &[][..], "namesrvAddr=127.0.0.1:1"),
+        ("", &[], "rocketmqHome=/opt/mq"),
+        ("namesrvAddr=127.0.0.1:2", &[], "namesrvAddr=127.0.0.1:2"),
+        ("rocketmqHome=/home/mq", &[], "rocketmqHome=/home/mq"),
+        ("namesrvAddr=127.0.0.1:2", &["-n", "127.0.0.1:3;127.0.0.1:4"], "namesrvAddr=127.0.0.1:3;127.0.0.1:4"),
+    ] {
+        let all = printed(lines, arguments);
+        assert!(all.lines().any(|line| line == expected), "{expected}: {all}");
+    }
+}
+
+#[test]
 fn a_bad_configuration_is_named_and_nothing_is_touched() {
     let site = Site::new();
     let file = site.config("").display().to_string();
@@ -260,6 +280,28 @@ fn a_store_that_cannot_be_made_is_named() {
     let line = refusal(&site.command("").output().unwrap());
     assert!(line.contains(&site.store().display().to_string()), "{line}");
     assert_eq!(fs::read_to_string(site.store()).unwrap(), "a file");
+}
+
+/// Every write that would make a file longer fails, as on a full disk.
+#[test]
+fn a_disk_without_room_is_named_and_nothing_is_touched() {
+    let site = Site::new();
+    let start = || {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", r#"trap "" XFSZ; ulimit -f 0; exec "$0" -c "$1""#, env!("CARGO_BIN_EXE_mqbroker")]);
+        command.arg(site.config("")).env_clear().env("HOME", site.folder.path()).stdin(Stdio::null()).output().unwrap()
+    };
+    let store = site.store().display().to_string();
+    let line = refusal(&start());
+    assert!(line.starts_with(&format!("mqbroker: cannot open the store in {store}: ")), "{line}");
+
+    // Neither is a store changed that is there already.
+    let (status, _) = site.start("").end(Signal::TERM);
+    assert!(status.success());
+    let files = files(&site.store());
+    let line = refusal(&start());
+    assert!(line.contains(&store), "{line}");
+    assert_eq!(self::files(&site.store()), files);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
