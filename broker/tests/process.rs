@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
@@ -302,6 +303,31 @@ fn a_disk_without_room_is_named_and_nothing_is_touched() {
     let line = refusal(&start());
     assert!(line.contains(&store), "{line}");
     assert_eq!(self::files(&site.store()), files);
+}
+
+/// The test's own list of processes stands in for the machine's, whose other brokers are not to be ended.
+#[test]
+fn mqshutdown_asks_it_to_end_and_waits() {
+    let site = Site::new();
+    let mut running = site.start("");
+    let list = site.folder.path().join("pgrep");
+    let script = format!("#!/bin/sh\ncase \"$*\" in *' mqbroker') echo {} ;; *) exit 1 ;; esac\n", running.child.id());
+    fs::write(&list, script).unwrap();
+    fs::set_permissions(&list, fs::Permissions::from_mode(0o755)).unwrap();
+    let mqshutdown = |arguments: &[&str]| {
+        let path = format!("{}:{}", site.folder.path().display(), std::env::var("PATH").unwrap());
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/mqshutdown");
+        let output = Command::new(script).args(arguments).env("PATH", path).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    assert_eq!(mqshutdown(&[]), (Some(1), String::new()));
+    assert_eq!(mqshutdown(&["namesrv"]), (Some(1), "No mqnamesrv running.\n".to_owned()));
+    assert!(running.child.try_wait().unwrap().is_none());
+    let (status, said) = mqshutdown(&["broker"]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains(&format!("Send shutdown request to mqbroker({}) OK", running.child.id())), "{said}");
+    assert!(running.child.try_wait().unwrap().is_some_and(|status| status.success()));
+    assert!(!site.store().join("abort").exists());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
