@@ -158,7 +158,8 @@ def run(sides):
             lines = compare_request(sides, step, twin)
         elif isinstance(step, Raw):
             ours, reference = sides[0].raw(step), sides[1].raw(twin)
-            lines = [] if ours == reference or step.differs else [f"ours {ours}, reference {reference}"]
+            wanted = "closed" if step.differs else reference
+            lines = [] if ours == wanted else [f"ours {ours}, {wanted} is wanted; reference {reference}"]
         elif isinstance(step, Pushed):
             lines = differences(step, sides[0].pushed(step), sides[1].pushed(twin))
         else:

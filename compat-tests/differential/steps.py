@@ -11,8 +11,8 @@ class Request:
     and the end of its first 24 characters), "fields", "body" (as JSON where it is JSON, lists sorted), "body-bytes", "serialize",
     "records" (the stored messages in the body), "field-names", "keys" (of `name=value` lines), "table-keys" (of a JSON table).
     A connection whose name begins with "fast" goes to a broker's second port.
-    `differs` is the reason why our answer may differ here on purpose; then nothing is compared, and `ours` and
-    `theirs`, where given, must be the codes.
+    `differs` is the reason why our answer may differ here on purpose; then nothing is compared, and `ours` must be our
+    code, `theirs`, where given, the reference's.
     `within` repeats the request until the answers agree, for that many seconds at most.
     """
 
@@ -34,7 +34,10 @@ class Request:
 
 @dataclass
 class Raw:
-    """Bytes as they are on a fresh connection; compared is whether the server closes it within a second."""
+    """Bytes as they are on a fresh connection; compared is whether the server closes it within a second.
+
+    `differs` is the reason why the reference may leave it open where ours has to close it.
+    """
 
     name: str
     data: bytes
