@@ -63,7 +63,6 @@ class PushConsumeTest {
                 List<String> sent = new ArrayList<>();
                 Await.until("both have every queue", Inbox.DEADLINE, () -> owners(producer, queues, sent, inboxes).equals(Map.of(0, 4L, 1, 4L)));
                 inboxes.forEach(inbox -> inbox.awaitAll(sent.subList(sent.size() - queues.size(), sent.size())));
-                assertTrue(!one.clientId().equals(other.clientId()));
             }
         }
     }
@@ -92,7 +91,6 @@ class PushConsumeTest {
                 producer.send(new Outgoing(topic, "C", "C-last"));
                 two.awaitAll(Set.of("C-last"));
                 assertEquals(Set.of("Aa", "C"), two.messages().stream().map(Received::tags).collect(Collectors.toSet()));
-                assertTrue(a.clientId() != null && b.clientId() != null);
             }
         }
     }
@@ -109,7 +107,6 @@ class PushConsumeTest {
             List<String> early = send(producer, topic, "early", 40);
             try (Subscription consumer = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), group, topic, before))) {
                 before.awaitAll(early);
-                assertTrue(consumer.clientId().startsWith("127.0.0.1@"));
             }
             List<String> late = send(producer, topic, "late", 40);
             try (Subscription again = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), group, topic, after))) {
@@ -161,7 +158,6 @@ class PushConsumeTest {
                 Await.until("each generation has two queues", Inbox.DEADLINE, () ->
                     owners(producer, queues, sent, List.of(one, two)).values().stream().sorted().toList().equals(List.of(2L, 2L)));
                 Inbox.awaitAll(sent, List.of(one, two));
-                assertTrue(!a.clientId().equals(b.clientId()));
             }
         }
     }
