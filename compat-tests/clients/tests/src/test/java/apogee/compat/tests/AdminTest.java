@@ -103,7 +103,7 @@ class AdminTest {
         String topic = unique("Delete", TOOL);
         tool.createAndUpdateTopicConfig(broker, new TopicConfig(topic, 1, 1, 6));
         route(topic);
-        try (Producer producer = Clients.of("5.5.0").producer(cluster.namesrvAddr(), unique("p", TOOL))) {
+        try (Producer producer = cluster.producer("5.5.0")) {
             for (int i = 0; i < 10; i++) {
                 producer.send(new Outgoing(topic, "m" + i));
             }
@@ -115,7 +115,7 @@ class AdminTest {
 
         tool.createAndUpdateTopicConfig(broker, new TopicConfig(topic, 1, 1, 6));
         route(topic);
-        try (Producer producer = Clients.of("5.5.0").producer(cluster.namesrvAddr(), unique("p", TOOL))) {
+        try (Producer producer = cluster.producer("5.5.0")) {
             assertEquals(0, producer.send(new Outgoing(topic, "again")).queueOffset());
         }
     }
@@ -124,7 +124,7 @@ class AdminTest {
     void topicStatistics() throws Exception {
         String topic = unique("Stats", TOOL);
         long before = System.currentTimeMillis();
-        try (Producer producer = Clients.of("5.5.0").producer(cluster.namesrvAddr(), unique("p", TOOL))) {
+        try (Producer producer = cluster.producer("5.5.0")) {
             List<Queue> queues = cluster.createTopic(producer, topic, 2);
             for (int i = 0; i < 10; i++) {
                 producer.send(new Outgoing(topic, "m" + i), queues.get(0));
@@ -146,7 +146,7 @@ class AdminTest {
         Inbox inbox = new Inbox();
         try (Producer producer = Clients.of(version).producer(cluster.namesrvAddr(), producerGroup)) {
             cluster.createTopic(producer, topic, 2);
-            Subscription.Options options = new Subscription.Options(cluster.namesrvAddr(), group, topic, inbox).expression("A || B");
+            Subscription.Options options = cluster.options(group, topic, inbox).expression("A || B");
             try (Subscription consumer = Clients.of(version).subscribe(options)) {
                 for (int i = 0; i < 10; i++) {
                     producer.send(new Outgoing(topic, "A", "m" + i));
@@ -198,7 +198,7 @@ class AdminTest {
             update("autoCreateTopicEnable", "false");
             assertEquals("false", tool.getBrokerConfig(broker).getProperty("autoCreateTopicEnable"));
             assertTrue(brokerFile().contains("autoCreateTopicEnable=false"), brokerFile());
-            try (Producer producer = Clients.of("5.5.0").producer(cluster.namesrvAddr(), unique("p", TOOL))) {
+            try (Producer producer = cluster.producer("5.5.0")) {
                 ClientException refused = assertThrows(ClientException.class, () -> producer.send(new Outgoing(unique("NoAuto", TOOL), "m")));
                 assertTrue(refused.code() == ResponseCode.TOPIC_NOT_EXIST || refused.code() == 10005, refused.getMessage());
             }
@@ -207,7 +207,7 @@ class AdminTest {
         }
         // The reference takes the right to inherit from TBW102 at the first refusal and does not give it back.
         if (cluster.servers.implementation() == Implementation.APOGEE) {
-            try (Producer producer = Clients.of("5.5.0").producer(cluster.namesrvAddr(), unique("p", TOOL))) {
+            try (Producer producer = cluster.producer("5.5.0")) {
                 assertEquals("SEND_OK", producer.send(new Outgoing(unique("AutoAgain", TOOL), "m")).status());
             }
         }
@@ -249,7 +249,7 @@ class AdminTest {
         route(topic);
         tool.createOrUpdateOrderConf(topic, "broker-0:2", false);
         assertEquals("broker-0:2", tool.examineTopicRouteInfo(topic).getOrderTopicConf());
-        try (Producer producer = Clients.of("4.9.4").producer(cluster.namesrvAddr(), unique("p", TOOL))) {
+        try (Producer producer = cluster.producer("4.9.4")) {
             Await.until("the two queues of the order", Inbox.DEADLINE, () -> producer.queues(topic).size() == 2);
         }
     }

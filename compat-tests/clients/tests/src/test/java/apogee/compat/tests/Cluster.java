@@ -1,7 +1,10 @@
 package apogee.compat.tests;
 
 import apogee.compat.client.Producer;
+import apogee.compat.client.Puller;
 import apogee.compat.client.Queue;
+import apogee.compat.client.Received;
+import apogee.compat.client.Subscription;
 import apogee.compat.servers.Await;
 import apogee.compat.servers.Server;
 import apogee.compat.servers.Servers;
@@ -10,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 
 /** Started name servers and brokers. */
 final class Cluster implements AutoCloseable {
@@ -59,6 +63,21 @@ final class Cluster implements AutoCloseable {
 
     Server broker() {
         return brokers.get(0);
+    }
+
+    /** A producer of this client generation, in a group of its own. */
+    Producer producer(String version) {
+        return Clients.of(version).producer(namesrvAddr(), unique("p", version));
+    }
+
+    /** A pull consumer of this client generation, in a group of its own. */
+    Puller puller(String version) {
+        return Clients.of(version).puller(namesrvAddr(), unique("g", version));
+    }
+
+    /** A concurrent clustering consumer of everything in a topic, from the first message on. */
+    Subscription.Options options(String group, String topic, Predicate<Received> listener) {
+        return new Subscription.Options(namesrvAddr(), group, topic, listener);
     }
 
     /** Creates a topic on every broker, with so many queues on each, and returns its queues when producers see them all. */

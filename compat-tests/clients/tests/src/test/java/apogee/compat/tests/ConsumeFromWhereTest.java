@@ -65,10 +65,10 @@ class ConsumeFromWhereTest {
         String topic = unique("Young", version);
         Inbox inbox = new Inbox();
         Cluster shared = Cluster.shared();
-        try (Producer producer = client.producer(shared.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = shared.producer(version)) {
             Queue queue = shared.createTopic(producer, topic, 1).get(0);
             producer.send(new Outgoing(topic, "early"), queue);
-            Subscription.Options options = new Subscription.Options(shared.namesrvAddr(), unique("g", version), topic, inbox);
+            Subscription.Options options = shared.options(unique("g", version), topic, inbox);
             try (Subscription consumer = client.subscribe(options.from("CONSUME_FROM_LAST_OFFSET", null))) {
                 inbox.awaitSize(1);
                 assertEquals(List.of("early"), inbox.texts(), consumer.clientId());
@@ -82,15 +82,14 @@ class ConsumeFromWhereTest {
         String topic = unique(from, version);
         String group = unique("g", version);
         Inbox inbox = new Inbox();
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
-             Puller puller = client.puller(cluster.namesrvAddr(), unique("g", version))) {
+        try (Producer producer = cluster.producer(version); Puller puller = cluster.puller(version)) {
             Queue queue = cluster.createTopic(producer, topic, 1).get(0);
             producer.send(new Outgoing(topic, "early"), queue);
             Instant second = Instant.ofEpochSecond(Instant.now().getEpochSecond() + 1);
             Await.until("the next second", Inbox.DEADLINE, () -> !Instant.now().isBefore(second));
             producer.send(new Outgoing(topic, "middle"), queue);
             Await.until("dispatched", Inbox.DEADLINE, () -> puller.maxOffset(queue) == 2);
-            Subscription.Options options = new Subscription.Options(cluster.namesrvAddr(), group, topic, inbox).from(from, SECONDS.format(second));
+            Subscription.Options options = cluster.options(group, topic, inbox).from(from, SECONDS.format(second));
             try (Subscription consumer = client.subscribe(options)) {
                 Await.until("position of " + consumer.clientId(), Inbox.DEADLINE, () -> started(group, queue));
                 producer.send(new Outgoing(topic, "late"), queue);

@@ -43,10 +43,10 @@ class FailoverTest {
             Client client = Clients.of(version);
             String topic = unique("OtherNameServer", version);
             Inbox inbox = new Inbox();
-            try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+            try (Producer producer = cluster.producer(version)) {
                 cluster.createTopic(producer, topic, 1);
                 producer.send(new Outgoing(topic, "m"));
-                try (Subscription consumer = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), unique("g", version), topic, inbox))) {
+                try (Subscription consumer = client.subscribe(cluster.options(unique("g", version), topic, inbox))) {
                     inbox.awaitSize(1);
                 }
             }
@@ -65,7 +65,7 @@ class FailoverTest {
         Map<String, List<String>> sent = new HashMap<>();
         try {
             for (String version : Clients.ALL) {
-                Producer producer = Clients.of(version).producer(cluster.namesrvAddr(), unique("p", version));
+                Producer producer = cluster.producer(version);
                 producers.put(version, producer);
                 String topic = unique("OtherBroker", version);
                 topics.put(version, topic);
@@ -87,7 +87,7 @@ class FailoverTest {
             cluster.brokers.get(1).start();
             for (String version : Clients.ALL) {
                 Inbox inbox = new Inbox();
-                Subscription.Options options = new Subscription.Options(cluster.namesrvAddr(), unique("g", version), topics.get(version), inbox);
+                Subscription.Options options = cluster.options(unique("g", version), topics.get(version), inbox);
                 try (Subscription consumer = Clients.of(version).subscribe(options)) {
                     inbox.awaitAll(sent.get(version));
                 }

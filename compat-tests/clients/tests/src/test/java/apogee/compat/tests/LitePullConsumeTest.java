@@ -29,7 +29,7 @@ class LitePullConsumeTest {
         Client client = Clients.of(version);
         String topic = unique("LiteSubscribe", version);
         String group = unique("g", version);
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             Queue queue = producer.send(new Outgoing(topic, "A", "m0")).queue();
             Set<String> wanted = new TreeSet<>(Set.of("m0"));
             for (int i = 1; i < 60; i++) {
@@ -60,7 +60,7 @@ class LitePullConsumeTest {
     void assignedQueuesAreReadFromAnyOffset(String version) {
         Client client = Clients.of(version);
         String topic = unique("LiteAssign", version);
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
+        try (Producer producer = cluster.producer(version);
              LitePuller puller = client.litePuller(cluster.namesrvAddr(), unique("g", version))) {
             Queue queue = producer.send(new Outgoing(topic, "m0")).queue();
             for (int i = 1; i < 50; i++) {

@@ -26,9 +26,9 @@ class OrderlyConsumeTest {
         Client client = Clients.of(version);
         String topic = unique("Orderly", version);
         Inbox inbox = new Inbox();
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             cluster.createTopic(producer, topic, 2);
-            Subscription.Options options = new Subscription.Options(cluster.namesrvAddr(), unique("g", version), topic, inbox).asOrderly();
+            Subscription.Options options = cluster.options(unique("g", version), topic, inbox).asOrderly();
             try (Subscription consumer = client.subscribe(options)) {
                 for (int i = 0; i < 200; i++) {
                     producer.sendOrdered(new Outgoing(topic, "m" + i), "key" + i % 7);
@@ -51,7 +51,7 @@ class OrderlyConsumeTest {
         Exclusive exclusive = new Exclusive();
         List<Inbox> inboxes = List.of(new Inbox(), new Inbox());
         List<String> sent = new ArrayList<>();
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             List<Queue> queues = cluster.createTopic(producer, topic, 2);
             try (Subscription second = client.subscribe(exclusive.options(cluster, group, topic, inboxes.get(1)))) {
                 try (Subscription first = client.subscribe(exclusive.options(cluster, group, topic, inboxes.get(0)))) {
@@ -74,7 +74,7 @@ class OrderlyConsumeTest {
         private final AtomicReference<String> fault = new AtomicReference<>();
 
         Subscription.Options options(Cluster cluster, String group, String topic, Inbox inbox) {
-            return new Subscription.Options(cluster.namesrvAddr(), group, topic, message -> {
+            return cluster.options(group, topic, message -> {
                 Inbox other = inside.putIfAbsent(message.queue(), inbox);
                 if (other != null) {
                     fault.set("two at once in " + message.queue());

@@ -21,10 +21,8 @@ class PullConsumeTest {
 
     @EveryClient
     void everyStatusOfAPull(String version) {
-        Client client = Clients.of(version);
         String topic = unique("PullStatus", version);
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
-             Puller puller = client.puller(cluster.namesrvAddr(), unique("g", version))) {
+        try (Producer producer = cluster.producer(version); Puller puller = cluster.puller(version)) {
             Queue queue = producer.send(new Outgoing(topic, "A", "m0")).queue();
             for (int i = 1; i < 40; i++) {
                 producer.send(new Outgoing(topic, i < 20 ? "A" : "B", "m" + i), queue);
@@ -58,10 +56,8 @@ class PullConsumeTest {
 
     @EveryClient
     void offsetsByTime(String version) {
-        Client client = Clients.of(version);
         String topic = unique("PullTime", version);
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
-             Puller puller = client.puller(cluster.namesrvAddr(), unique("g", version))) {
+        try (Producer producer = cluster.producer(version); Puller puller = cluster.puller(version)) {
             Queue queue = producer.send(new Outgoing(topic, "m0")).queue();
             for (int i = 1; i < 10; i++) {
                 long before = System.currentTimeMillis();
@@ -82,7 +78,7 @@ class PullConsumeTest {
         Client client = Clients.of(version);
         String topic = unique("PullPosition", version);
         String group = unique("g", version);
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
+        try (Producer producer = cluster.producer(version);
              Puller puller = client.puller(cluster.namesrvAddr(), group);
              Puller same = client.puller(cluster.namesrvAddr(), group)) {
             Queue queue = producer.send(new Outgoing(topic, "m0")).queue();
@@ -101,10 +97,8 @@ class PullConsumeTest {
 
     @EveryClient
     void aHeldPullIsAnsweredByTheFirstMatch(String version) {
-        Client client = Clients.of(version);
         String topic = unique("PullHeld", version);
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
-             Puller puller = client.puller(cluster.namesrvAddr(), unique("g", version))) {
+        try (Producer producer = cluster.producer(version); Puller puller = cluster.puller(version)) {
             Queue queue = producer.send(new Outgoing(topic, "other", "m0")).queue();
             Await.until("dispatched", Inbox.DEADLINE, () -> puller.maxOffset(queue) == 1);
             puller.queues(topic);

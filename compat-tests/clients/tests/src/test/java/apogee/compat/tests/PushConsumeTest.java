@@ -31,10 +31,10 @@ class PushConsumeTest {
         Inbox first = new Inbox();
         Inbox second = new Inbox();
         List<String> sent = new ArrayList<>();
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             List<Queue> queues = cluster.createTopic(producer, topic, 2);
-            Subscription staying = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), group, topic, first));
-            Subscription leaving = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), group, topic, second));
+            Subscription staying = client.subscribe(cluster.options(group, topic, first));
+            Subscription leaving = client.subscribe(cluster.options(group, topic, second));
             try (staying) {
                 try (leaving) {
                     Await.until("each of the two has two of the four queues", Inbox.DEADLINE, () -> {
@@ -55,10 +55,10 @@ class PushConsumeTest {
         String topic = unique("PushBroadcast", version);
         String group = unique("g", version);
         List<Inbox> inboxes = List.of(new Inbox(), new Inbox());
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             List<Queue> queues = cluster.createTopic(producer, topic, 2);
-            Subscription.Options options = new Subscription.Options(cluster.namesrvAddr(), group, topic, inboxes.get(0)).asBroadcast();
-            Subscription.Options others = new Subscription.Options(cluster.namesrvAddr(), group, topic, inboxes.get(1)).asBroadcast();
+            Subscription.Options options = cluster.options(group, topic, inboxes.get(0)).asBroadcast();
+            Subscription.Options others = cluster.options(group, topic, inboxes.get(1)).asBroadcast();
             try (Subscription one = client.subscribe(options); Subscription other = client.subscribe(others)) {
                 List<String> sent = new ArrayList<>();
                 Await.until("both have every queue", Inbox.DEADLINE, () -> owners(producer, queues, sent, inboxes).equals(Map.of(0, 4L, 1, 4L)));
@@ -73,7 +73,7 @@ class PushConsumeTest {
         String topic = unique("PushTags", version);
         Inbox two = new Inbox();
         Inbox all = new Inbox();
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             cluster.createTopic(producer, topic, 2);
             // "Aa" and "BB" have one hash code: the broker cannot tell them apart, the client can.
             for (String tag : List.of("Aa", "BB", "C", "D")) {
@@ -82,8 +82,8 @@ class PushConsumeTest {
                 }
             }
             producer.send(new Outgoing(topic, "untagged"));
-            Subscription.Options everything = new Subscription.Options(cluster.namesrvAddr(), unique("g", version), topic, all);
-            Subscription.Options some = new Subscription.Options(cluster.namesrvAddr(), unique("g", version), topic, two).expression("Aa || C");
+            Subscription.Options everything = cluster.options(unique("g", version), topic, all);
+            Subscription.Options some = cluster.options(unique("g", version), topic, two).expression("Aa || C");
             try (Subscription a = client.subscribe(everything); Subscription b = client.subscribe(some)) {
                 all.awaitSize(41);
                 two.awaitSize(20);
@@ -102,14 +102,14 @@ class PushConsumeTest {
         String group = unique("g", version);
         Inbox before = new Inbox();
         Inbox after = new Inbox();
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             cluster.createTopic(producer, topic, 2);
             List<String> early = send(producer, topic, "early", 40);
-            try (Subscription consumer = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), group, topic, before))) {
+            try (Subscription consumer = client.subscribe(cluster.options(group, topic, before))) {
                 before.awaitAll(early);
             }
             List<String> late = send(producer, topic, "late", 40);
-            try (Subscription again = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), group, topic, after))) {
+            try (Subscription again = client.subscribe(cluster.options(group, topic, after))) {
                 after.awaitAll(late);
                 assertEquals(new HashSet<>(late), new HashSet<>(after.texts()), "consumed again by " + again.clientId());
             }
@@ -121,9 +121,9 @@ class PushConsumeTest {
         Client client = Clients.of(version);
         String topic = unique("PushLatency", version);
         Inbox inbox = new Inbox();
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             Queue queue = cluster.createTopic(producer, topic, 1).get(0);
-            Subscription.Options options = new Subscription.Options(cluster.namesrvAddr(), unique("g", version), topic, inbox).expression("wanted");
+            Subscription.Options options = cluster.options(unique("g", version), topic, inbox).expression("wanted");
             try (Subscription consumer = client.subscribe(options)) {
                 producer.send(new Outgoing(topic, "wanted", "first"), queue);
                 inbox.awaitSize(1);
@@ -151,10 +151,10 @@ class PushConsumeTest {
         Inbox one = new Inbox();
         Inbox two = new Inbox();
         List<String> sent = new ArrayList<>();
-        try (Producer producer = Clients.of(version).producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             List<Queue> queues = cluster.createTopic(producer, topic, 2);
-            try (Subscription a = Clients.of(version).subscribe(new Subscription.Options(cluster.namesrvAddr(), group, topic, one));
-                 Subscription b = Clients.of(other).subscribe(new Subscription.Options(cluster.namesrvAddr(), group, topic, two))) {
+            try (Subscription a = Clients.of(version).subscribe(cluster.options(group, topic, one));
+                 Subscription b = Clients.of(other).subscribe(cluster.options(group, topic, two))) {
                 Await.until("each generation has two queues", Inbox.DEADLINE, () ->
                     owners(producer, queues, sent, List.of(one, two)).values().stream().sorted().toList().equals(List.of(2L, 2L)));
                 Inbox.awaitAll(sent, List.of(one, two));

@@ -81,10 +81,10 @@ class RestartTest {
             String topic = unique("Survive", version);
             String group = unique("g", version);
             Inbox inbox = new Inbox();
-            try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version))) {
+            try (Producer producer = cluster.producer(version)) {
                 Queue queue = cluster.createTopic(producer, topic, 1).get(0);
                 List<String> early = send(producer, topic, "early");
-                try (Subscription consumer = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), group, topic, inbox))) {
+                try (Subscription consumer = client.subscribe(cluster.options(group, topic, inbox))) {
                     inbox.awaitAll(early);
                     assertEquals(new HashSet<>(early), new HashSet<>(inbox.texts()), consumer.clientId());
                 }
@@ -95,14 +95,13 @@ class RestartTest {
         void goOn() {
             Client client = Clients.of(version);
             Inbox inbox = new Inbox();
-            try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
-                 Puller puller = client.puller(cluster.namesrvAddr(), unique("g", version))) {
+            try (Producer producer = cluster.producer(version); Puller puller = cluster.puller(version)) {
                 Await.until("route of the old topic", Inbox.DEADLINE, () -> producer.queues(topic).equals(List.of(queue)));
                 assertEquals(0, puller.minOffset(queue));
                 assertEquals(20, puller.maxOffset(queue));
                 List<String> late = send(producer, topic, "late");
                 assertEquals(40, puller.maxOffset(queue));
-                try (Subscription consumer = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), name, topic, inbox))) {
+                try (Subscription consumer = client.subscribe(cluster.options(name, topic, inbox))) {
                     inbox.awaitAll(late);
                     assertEquals(new HashSet<>(late), new HashSet<>(inbox.texts()), "consumed again by " + consumer.clientId());
                 }

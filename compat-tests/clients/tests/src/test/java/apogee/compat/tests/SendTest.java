@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import apogee.compat.client.Client;
 import apogee.compat.client.ClientException;
 import apogee.compat.client.Outgoing;
 import apogee.compat.client.Producer;
@@ -36,10 +35,8 @@ class SendTest {
 
     @EveryClient
     void aMessageIsStoredWithAllItsParts(String version) {
-        Client client = Clients.of(version);
         String topic = unique("SendParts", version);
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
-             Puller puller = client.puller(cluster.namesrvAddr(), unique("g", version))) {
+        try (Producer producer = cluster.producer(version); Puller puller = cluster.puller(version)) {
             Outgoing message = new Outgoing(topic, "Rot", "k1 k2", "Grüße, 世界 🌍".getBytes(StandardCharsets.UTF_8),
                 Map.of("colour", "grün", "a b", "c=d;e"));
             Sent sent = producer.send(message);
@@ -59,7 +56,7 @@ class SendTest {
     @EveryClient
     void offsetsOfAQueueCountUp(String version) {
         String topic = unique("SendOffsets", version);
-        try (Producer producer = Clients.of(version).producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             Queue queue = producer.send(new Outgoing(topic, "first")).queue();
             Set<String> ids = new HashSet<>();
             for (int i = 1; i <= 100; i++) {
@@ -74,7 +71,7 @@ class SendTest {
     @EveryClient
     void manyAsynchronousSendsAreAllAnswered(String version) {
         String topic = unique("SendAsync", version);
-        try (Producer producer = Clients.of(version).producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             producer.send(new Outgoing(topic, "creates the topic"));
             List<CompletableFuture<Sent>> answers = new ArrayList<>();
             for (int i = 0; i < 500; i++) {
@@ -91,10 +88,8 @@ class SendTest {
 
     @EveryClient
     void oneWayMessagesArrive(String version) {
-        Client client = Clients.of(version);
         String topic = unique("SendOneway", version);
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
-             Puller puller = client.puller(cluster.namesrvAddr(), unique("g", version))) {
+        try (Producer producer = cluster.producer(version); Puller puller = cluster.puller(version)) {
             List<Queue> queues = cluster.createTopic(producer, topic, 2);
             // Nobody notices a one-way message that a cold broker drops: the first ones wait for an answer.
             queues.forEach(queue -> producer.send(new Outgoing(topic, "warm"), queue));
@@ -109,10 +104,8 @@ class SendTest {
 
     @EveryClient
     void aBatchIsStoredInOrder(String version) {
-        Client client = Clients.of(version);
         String topic = unique("SendBatch", version);
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
-             Puller puller = client.puller(cluster.namesrvAddr(), unique("g", version))) {
+        try (Producer producer = cluster.producer(version); Puller puller = cluster.puller(version)) {
             List<Outgoing> batch = IntStream.range(0, 20)
                 .mapToObj(i -> new Outgoing(topic, i % 2 == 0 ? "even" : "odd", "key" + i, ("m" + i).getBytes(StandardCharsets.UTF_8), Map.of("n", "" + i)))
                 .toList();
@@ -137,7 +130,7 @@ class SendTest {
     @EveryClient
     void messagesOfAKeyStayInOneQueueInOrder(String version) {
         String topic = unique("SendOrdered", version);
-        try (Producer producer = Clients.of(version).producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             producer.send(new Outgoing(topic, "creates the topic"));
             for (String key : List.of("anna", "bert", "cora")) {
                 List<Sent> sent = IntStream.range(0, 20).mapToObj(i -> producer.sendOrdered(new Outgoing(topic, key + i), key)).toList();
@@ -151,7 +144,7 @@ class SendTest {
     @EveryClient
     void sendsAreSpreadOverAllBrokers(String version) {
         String topic = unique("SendSpread", version);
-        try (Producer producer = Clients.of(version).producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             List<Queue> queues = cluster.createTopic(producer, topic, 2);
             Set<Queue> used = IntStream.range(0, 16).mapToObj(i -> producer.send(new Outgoing(topic, "m" + i)).queue()).collect(Collectors.toSet());
             assertEquals(Set.copyOf(queues), used);
@@ -160,14 +153,12 @@ class SendTest {
 
     @EveryClient
     void largeBodiesComeBackUnchanged(String version) {
-        Client client = Clients.of(version);
         String topic = unique("SendLarge", version);
         byte[] noise = new byte[4 * 1024 * 1024 - 64 * 1024];
         new Random(7).nextBytes(noise);
         // Compressed by the client: more than 4 KiB, and compressible.
         byte[] zeros = new byte[100_000];
-        try (Producer producer = client.producer(cluster.namesrvAddr(), unique("p", version));
-             Puller puller = client.puller(cluster.namesrvAddr(), unique("g", version))) {
+        try (Producer producer = cluster.producer(version); Puller puller = cluster.puller(version)) {
             for (byte[] body : List.of(noise, zeros, new byte[] {0})) {
                 Sent sent = producer.send(new Outgoing(topic, null, null, body, Map.of()));
                 assertEquals("SEND_OK", sent.status());
@@ -181,7 +172,7 @@ class SendTest {
         String topic = unique("SendTooLarge", version);
         byte[] noise = new byte[4 * 1024 * 1024 + 1];
         new Random(7).nextBytes(noise);
-        try (Producer producer = Clients.of(version).producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             producer.maxMessageSize(16 * 1024 * 1024);
             Queue queue = producer.send(new Outgoing(topic, "fits")).queue();
             ClientException refused = assertThrows(ClientException.class,
@@ -194,7 +185,7 @@ class SendTest {
     @EveryClient
     void theBrokerRefusesTooManyProperties(String version) {
         String topic = unique("SendProperties", version);
-        try (Producer producer = Clients.of(version).producer(cluster.namesrvAddr(), unique("p", version))) {
+        try (Producer producer = cluster.producer(version)) {
             Queue queue = producer.send(new Outgoing(topic, "fits")).queue();
             Outgoing message = new Outgoing(topic, null, null, new byte[] {1}, Map.of("large", "x".repeat(32_768)));
             ClientException refused = assertThrows(ClientException.class, () -> producer.send(message, queue));

@@ -25,9 +25,9 @@ final class Traffic implements AutoCloseable {
         this.version = version;
         Client client = Clients.of(version);
         String topic = unique("Traffic", version);
-        producer = client.producer(cluster.namesrvAddr(), unique("p", version));
+        producer = cluster.producer(version);
         cluster.createTopic(producer, topic, 4);
-        consumer = client.subscribe(new Subscription.Options(cluster.namesrvAddr(), unique("g", version), topic, inbox));
+        consumer = client.subscribe(cluster.options(unique("g", version), topic, inbox));
         sender = new Thread(() -> send(topic), "traffic of " + version);
         sender.start();
     }
