@@ -77,7 +77,7 @@ pub fn run(options: &Options) -> Result<()> {
         connected.push(caller);
     }
     let seconds = start.elapsed().as_secs_f64();
-    let server = meter.stop(clients as u64)?;
+    let server = meter.stop()?.map(|spent| spent.on(clients as u64));
     thread::sleep(Duration::from_secs_f64(options.hold));
     let memory_after = memory()?;
     drop(connected);

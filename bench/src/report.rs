@@ -52,6 +52,29 @@ pub struct Usage {
     pub memory: Memory,
 }
 
+/// The same before it is known for how many messages it was.
+#[derive(Clone, Copy, Debug)]
+pub struct Spent {
+    /// Processor time, user and system, in seconds.
+    pub cpu_seconds: f64,
+    /// Resident memory at the end.
+    pub memory: Memory,
+}
+
+impl Spent {
+    /// As the use for `messages` messages.
+    pub fn on(self, messages: u64) -> Usage {
+        let Self { cpu_seconds, memory } = self;
+        let messages = messages as f64;
+        Usage {
+            cpu_seconds,
+            messages_per_cpu_second: ratio(messages, cpu_seconds),
+            cpu_micros_per_message: ratio(cpu_seconds * 1e6, messages),
+            memory,
+        }
+    }
+}
+
 /// Latencies in nanoseconds up to ten minutes, to three digits.
 pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 600_000_000_000, 3).expect("the bounds are constant and valid")
@@ -75,18 +98,10 @@ impl Meter {
         process.map(|process| Ok((process, process.cpu_seconds()?))).transpose().map(Self)
     }
 
-    /// What was used since the start, for `messages` messages.
-    pub fn stop(&self, messages: u64) -> Result<Option<Usage>> {
+    /// What was used since the start.
+    pub fn stop(&self) -> Result<Option<Spent>> {
         let Some((process, before)) = self.0 else { return Ok(None) };
-        let cpu_seconds = process.cpu_seconds()? - before;
-        let memory = process.memory()?;
-        let messages = messages as f64;
-        Ok(Some(Usage {
-            cpu_seconds,
-            messages_per_cpu_second: ratio(messages, cpu_seconds),
-            cpu_micros_per_message: ratio(cpu_seconds * 1e6, messages),
-            memory,
-        }))
+        Ok(Some(Spent { cpu_seconds: process.cpu_seconds()? - before, memory: process.memory()? }))
     }
 }
 

@@ -89,7 +89,9 @@ pub fn measure(options: &Options) -> Result<Report> {
     let course = Course::new(options.warm_up, options.duration, (options.most_gib * f64::from(1 << 30)) as u64);
     let lanes = options.lanes(&course)?;
     let (outcome, watched) = generate::run(lanes, || course.watch(options.server_pid.map(ServerProcess)))?;
-    Ok(outcome.report(options.describe(), &watched, options.body))
+    let bytes = outcome.messages * options.body as u64;
+    let report = watched.report(options.describe(), outcome.messages, bytes, &outcome.latency);
+    Ok(Report { failures: outcome.failures, ..report })
 }
 
 impl Options {

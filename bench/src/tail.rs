@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use crate::clock::{nanos, to_nanos};
 use crate::generate::{self, Course};
 use crate::pull::{PullShape, Puller};
-use crate::report::{Latency, histogram};
+use crate::report::{Report, histogram};
 use crate::server_process::ServerProcess;
 use crate::wire::Caller;
 use crate::{send, topic};
@@ -49,11 +49,8 @@ pub fn run(options: &Options) -> Result<()> {
     })?;
     let received = latency.len();
     let load = format!("end to end at {rate:.0} messages/s, {} bytes; {} were acknowledged", load.body, sent.messages);
-    let mut report = sent.report(load, &watched, options.send.body);
-    report.messages = received;
-    report.latency = Latency::of(&latency);
-    report.server = watched.usage(received);
-    report.print(options.send.json)
+    let report = watched.report(load, received, received * options.send.body as u64, &latency);
+    Report { failures: sent.failures, ..report }.print(options.send.json)
 }
 
 impl Options {

@@ -17,7 +17,7 @@ pub use lane::{Lane, Pace};
 pub use template::{MessageShape, Template};
 
 use crate::clock::{nanos, to_nanos};
-use crate::report::{self, Latency, Meter, Report};
+use crate::report::{Latency, Meter, Report, Spent, histogram};
 use crate::server_process::ServerProcess;
 
 /// When a measurement begins and ends, shared by all threads that take part.
@@ -54,14 +54,13 @@ impl Course {
         }
     }
 
-    /// Blocks until the warm-up is over, then until the end, and measures the server in between. What it used
-    /// comes as a function of the number of messages, with the seconds that were measured.
+    /// Blocks until the warm-up is over, then until the end, and measures the server in between.
     pub fn watch(&self, process: Option<ServerProcess>) -> Result<Watched> {
         self.sleep_until(|| self.from);
         let (meter, started) = (Meter::start(process)?, nanos());
         self.sleep_until(|| self.until());
         let ended = nanos();
-        Ok(Watched { usage: meter.stop(1)?, seconds: ended.saturating_sub(started) as f64 / 1e9 })
+        Ok(Watched { spent: meter.stop()?, seconds: ended.saturating_sub(started) as f64 / 1e9 })
     }
 
     fn sleep_until(&self, at: impl Fn() -> u64) {
@@ -71,21 +70,22 @@ impl Course {
     }
 }
 
-/// What was measured of the server during a [`Course`].
+/// What was measured during a [`Course`].
 pub struct Watched {
-    usage: Option<report::Usage>,
+    /// What the server used, where its process is known.
+    spent: Option<Spent>,
     /// Seconds between the two looks at the server.
-    pub seconds: f64,
+    seconds: f64,
 }
 
 impl Watched {
-    /// The server's use, per message.
-    pub fn usage(&self, messages: u64) -> Option<report::Usage> {
-        self.usage.map(|usage| report::Usage {
-            messages_per_cpu_second: report::ratio(messages as f64, usage.cpu_seconds),
-            cpu_micros_per_message: report::ratio(usage.cpu_seconds * 1e6, messages as f64),
-            ..usage
-        })
+    /// A report of `messages` messages, `bytes` bytes in all, with these latencies.
+    pub fn report(&self, load: String, messages: u64, bytes: u64, latency: &Histogram<u64>) -> Report {
+        Report {
+            latency: Latency::of(latency),
+            server: self.spent.map(|spent| spent.on(messages)),
+            ..Report::new(load, self.seconds, messages, bytes)
+        }
     }
 }
 
@@ -101,7 +101,7 @@ pub struct Outcome {
 
 impl Default for Outcome {
     fn default() -> Self {
-        Self { latency: report::histogram(), messages: 0, failures: BTreeMap::new() }
+        Self { latency: histogram(), messages: 0, failures: BTreeMap::new() }
     }
 }
 
@@ -113,16 +113,6 @@ impl Outcome {
             *self.failures.entry(*code).or_default() += count;
         }
         Ok(())
-    }
-
-    /// A report of this outcome, for bodies of `body` bytes.
-    pub fn report(&self, load: String, watched: &Watched, body: usize) -> Report {
-        Report {
-            failures: self.failures.clone(),
-            latency: Latency::of(&self.latency),
-            server: watched.usage(self.messages),
-            ..Report::new(load, watched.seconds, self.messages, self.messages * body as u64)
-        }
     }
 }
 
@@ -137,4 +127,22 @@ pub fn run<T>(lanes: Vec<Lane>, meanwhile: impl FnOnce() -> Result<T>) -> Result
         }
         Ok((outcome, value?))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server_process::Memory;
+
+    #[test]
+    fn a_report_is_of_the_messages_that_it_names() {
+        let spent = Some(Spent { cpu_seconds: 0.5, memory: Memory::default() });
+        let mut latency = histogram();
+        latency.saturating_record(3000);
+        let report = Watched { spent, seconds: 2.0 }.report("load".into(), 1000, 4_000_000, &latency);
+        assert_eq!((report.messages, report.messages_per_second, report.megabytes_per_second), (1000, 500.0, 2.0));
+        let server = report.server.unwrap();
+        assert_eq!((server.messages_per_cpu_second, server.cpu_micros_per_message), (2000.0, 500.0));
+        assert_eq!(report.latency.unwrap().max.round(), 3.0);
+    }
 }

@@ -14,7 +14,7 @@ pub use puller::{PullShape, Puller};
 
 use crate::clock::nanos;
 use crate::generate::Course;
-use crate::report::{Latency, Report, histogram};
+use crate::report::histogram;
 use crate::server_process::ServerProcess;
 use crate::topic;
 
@@ -67,12 +67,7 @@ pub fn run(options: &Options) -> Result<()> {
         }
         anyhow::Ok((outcome, watched?))
     })?;
-    let report = Report {
-        latency: Latency::of(&outcome.latency),
-        server: watched.usage(outcome.messages),
-        ..Report::new(options.describe(), watched.seconds, outcome.messages, outcome.bytes)
-    };
-    report.print(options.json)
+    watched.report(options.describe(), outcome.messages, outcome.bytes, &outcome.latency).print(options.json)
 }
 
 impl Options {
