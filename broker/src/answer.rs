@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use apogee_remoting::json::JsonError;
 use apogee_remoting::{Command, HeaderError, ResponseCode};
 
-use crate::group::GroupError;
-use crate::topic::TopicError;
+use crate::saved_table::SaveError;
 
 /// What a handler that answers at once returns.
 pub(crate) type Answer = Result<Command, Refusal>;
@@ -52,14 +51,9 @@ impl From<std::io::Error> for Refusal {
     }
 }
 
-impl From<TopicError> for Refusal {
-    fn from(error: TopicError) -> Self {
-        Self::new(ResponseCode::SYSTEM_ERROR, error.to_string())
-    }
-}
-
-impl From<GroupError> for Refusal {
-    fn from(error: GroupError) -> Self {
+/// A table that cannot be written down.
+impl From<SaveError> for Refusal {
+    fn from(error: SaveError) -> Self {
         Self::new(ResponseCode::SYSTEM_ERROR, error.to_string())
     }
 }

@@ -18,11 +18,13 @@ mod query;
 mod registration;
 mod retry;
 mod router;
+mod saved_table;
 mod schedule;
 mod send;
 mod start;
 mod stats;
 mod tasks;
+mod thread;
 mod topic;
 mod transaction;
 

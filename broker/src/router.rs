@@ -7,6 +7,7 @@ use apogee_remoting::{Command, RequestCode as Code, ResponseCode};
 
 use crate::Broker;
 use crate::answer::Answer;
+use crate::thread::on_thread;
 use crate::{
     client, config, expiry, group, lock, offset, pull, query, registration, retry, schedule, send, stats, topic,
     transaction,
@@ -23,52 +24,52 @@ impl Service for Router {
     fn call(&self, peer: &Arc<Peer>, request: Command) -> Reply {
         let broker = &self.broker;
         match request.request_code() {
-            Code::SEND_MESSAGE | Code::SEND_MESSAGE_V2 | Code::SEND_BATCH_MESSAGE => send::send(broker, peer, &request),
+            Code::SEND_MESSAGE | Code::SEND_MESSAGE_V2 | Code::SEND_BATCH_MESSAGE => send::send(broker, peer, request),
             Code::END_TRANSACTION => transaction::end(broker, &request),
-            Code::RESUME_CHECK_HALF_MESSAGE => now(transaction::resume_check(broker, &request)),
-            Code::CONSUMER_SEND_MSG_BACK => now(retry::send_back(broker, &request)),
+            Code::RESUME_CHECK_HALF_MESSAGE => waits(broker, request, transaction::resume_check),
+            Code::CONSUMER_SEND_MSG_BACK => waits(broker, request, retry::send_back),
             Code::PULL_MESSAGE | Code::LITE_PULL_MESSAGE if !self.is_fast => pull::pull(broker, peer, request),
 
             Code::HEART_BEAT => client::heartbeat(broker, peer, &request),
             Code::UNREGISTER_CLIENT => now(client::unregister(broker, peer, &request)),
-            Code::CHECK_CLIENT_CONFIG => now(client::check_config(broker, &request)),
+            Code::CHECK_CLIENT_CONFIG => now(client::check_config(&request)),
             Code::GET_CONSUMER_LIST_BY_GROUP => now(client::consumer_list(broker, &request)),
             Code::GET_CONSUMER_CONNECTION_LIST => now(client::consumer_connections(broker, &request)),
             Code::GET_PRODUCER_CONNECTION_LIST => now(client::producer_connections(broker, &request)),
 
             Code::QUERY_CONSUMER_OFFSET => now(offset::query(broker, &request)),
             Code::UPDATE_CONSUMER_OFFSET => now(offset::update(broker, &request)),
-            Code::SEARCH_OFFSET_BY_TIMESTAMP => now(offset::search(broker, &request)),
+            Code::SEARCH_OFFSET_BY_TIMESTAMP => waits(broker, request, offset::search),
             Code::GET_MAX_OFFSET => now(offset::max(broker, &request)),
             Code::GET_MIN_OFFSET => now(offset::min(broker, &request)),
-            Code::GET_EARLIEST_MSG_STORETIME => now(offset::earliest_time(broker, &request)),
+            Code::GET_EARLIEST_MSG_STORETIME => waits(broker, request, offset::earliest_time),
             Code::GET_ALL_CONSUMER_OFFSET => offset::get_all(broker).into(),
             Code::GET_ALL_DELAY_OFFSET => schedule::get_offsets(broker).into(),
 
             Code::LOCK_BATCH_MQ => now(lock::lock(broker, &request)),
             Code::UNLOCK_BATCH_MQ => now(lock::unlock(broker, &request)),
 
-            Code::UPDATE_AND_CREATE_TOPIC => registered(broker, topic::update(broker, &request)),
-            Code::UPDATE_AND_CREATE_TOPIC_LIST => registered(broker, topic::update_list(broker, &request)),
+            Code::UPDATE_AND_CREATE_TOPIC => registered(broker, request, topic::update),
+            Code::UPDATE_AND_CREATE_TOPIC_LIST => registered(broker, request, topic::update_list),
             Code::GET_ALL_TOPIC_CONFIG => now(topic::get_all(broker, &request)),
             Code::GET_TOPIC_CONFIG => now(topic::get(broker, &request)),
-            Code::DELETE_TOPIC_IN_BROKER => now(topic::delete(broker, &request)),
+            Code::DELETE_TOPIC_IN_BROKER => waits(broker, request, topic::delete),
 
-            Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP => now(group::update(broker, &request)),
-            Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST => now(group::update_list(broker, &request)),
+            Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP => waits(broker, request, group::update),
+            Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST => waits(broker, request, group::update_list),
             Code::GET_ALL_SUBSCRIPTIONGROUP_CONFIG => now(group::get_all(broker, &request)),
-            Code::GET_SUBSCRIPTIONGROUP_CONFIG => now(group::get(broker, &request)),
-            Code::DELETE_SUBSCRIPTIONGROUP => now(group::delete(broker, &request)),
+            Code::GET_SUBSCRIPTIONGROUP_CONFIG => waits(broker, request, group::get),
+            Code::DELETE_SUBSCRIPTIONGROUP => waits(broker, request, group::delete),
 
-            Code::QUERY_MESSAGE => query::by_key(broker, request),
-            Code::VIEW_MESSAGE_BY_ID => now(query::view(broker, &request)),
+            Code::QUERY_MESSAGE => waits(broker, request, query::by_key),
+            Code::VIEW_MESSAGE_BY_ID => waits(broker, request, query::view),
 
-            Code::UPDATE_BROKER_CONFIG => now(config::update(broker, &request)),
+            Code::UPDATE_BROKER_CONFIG => waits(broker, request, config::update),
             Code::GET_BROKER_CONFIG => config::get(broker).into(),
             Code::DELETE_EXPIRED_COMMITLOG => expiry::by_hand(broker).into(),
             Code::GET_BROKER_RUNTIME_INFO => stats::runtime_info(broker).into(),
-            Code::GET_TOPIC_STATS_INFO => now(stats::topic(broker, &request)),
-            Code::GET_CONSUME_STATS => now(stats::consume(broker, &request)),
+            Code::GET_TOPIC_STATS_INFO => waits(broker, request, stats::topic),
+            Code::GET_CONSUME_STATS => waits(broker, request, stats::consume),
 
             other => {
                 Command::error(ResponseCode::REQUEST_CODE_NOT_SUPPORTED, format!(" request type {other} not supported"))
@@ -100,16 +101,20 @@ fn now(answer: Answer) -> Reply {
     answer.unwrap_or_else(Command::from).into()
 }
 
-/// An answer that waits until the name servers know of the change: whoever made it asks them for the route next.
-fn registered(broker: &Arc<Broker>, answer: Answer) -> Reply {
-    match answer {
-        Ok(answer) => {
-            let broker = Arc::clone(broker);
-            Reply::later(async move {
-                registration::settled(&broker).await;
-                answer
-            })
+/// A handler that reads or writes files does so on a thread that may wait.
+fn waits(broker: &Arc<Broker>, request: Command, handle: fn(&Broker, &Command) -> Answer) -> Reply {
+    let broker = Arc::clone(broker);
+    Reply::later(on_thread(move || handle(&broker, &request).unwrap_or_else(Command::from)))
+}
+
+/// The same, answered when the name servers know of the change: whoever made it asks them for the route next.
+fn registered(broker: &Arc<Broker>, request: Command, handle: fn(&Broker, &Command) -> Answer) -> Reply {
+    let (broker, handling) = (Arc::clone(broker), Arc::clone(broker));
+    Reply::later(async move {
+        let answer = on_thread(move || handle(&handling, &request)).await;
+        if answer.is_ok() {
+            registration::settled(&broker).await;
         }
-        Err(refusal) => Command::from(refusal).into(),
-    }
+        answer.unwrap_or_else(Command::from)
+    })
 }

@@ -4,7 +4,7 @@
 mod harness;
 
 use apogee_remoting::{Command, RequestCode, ResponseCode};
-use harness::{TestBroker, TestNameServer, send_header};
+use harness::{TestBroker, TestNameServer, pull_header, send_header};
 
 /// Whoever hears of a message asks a name server for the route, any of them and once: a consumer that is told
 /// "no such topic" asks again half a minute later.
@@ -53,6 +53,39 @@ async fn automatic_topics_are_switched_off_and_on_at_run_time() {
     broker.stop().await;
 }
 
+/// What cannot be written down is refused and not there, and nobody has to wait for a restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_or_group_that_cannot_be_written_down_is_not_there() {
+    let broker = TestBroker::start().await;
+    let group = || Command::request(RequestCode::GET_ALL_SUBSCRIPTIONGROUP_CONFIG);
+    let topic = || Command::request(RequestCode::GET_TOPIC_CONFIG).with_field("topic", "T");
+    let is_listed = |answer: &Command| String::from_utf8_lossy(&answer.body.bytes()).contains(r#""G""#);
+    let config = broker.store().join("config");
+    // A folder where the writer wants its temporary file.
+    let obstacles = ["topics.json.tmp", "subscriptionGroup.json.tmp"].map(|name| config.join(name));
+    obstacles.iter().for_each(|path| std::fs::create_dir_all(path).unwrap());
+    let send = || TestBroker::request(RequestCode::SEND_MESSAGE, &send_header("T")).with_body("m".to_owned());
+    for request in [send(), heartbeat("G"), pull("G")] {
+        let answer = broker.call(request).await;
+        assert_eq!(answer.response_code(), ResponseCode::SYSTEM_ERROR);
+        assert!(answer.remark.unwrap().starts_with("cannot write "));
+    }
+    assert_eq!(broker.call(topic()).await.response_code(), ResponseCode::TOPIC_NOT_EXIST);
+    assert!(!is_listed(&broker.ok(group()).await));
+    let members = Command::request(RequestCode::GET_CONSUMER_LIST_BY_GROUP).with_field("consumerGroup", "G");
+    assert_eq!(broker.call(members).await.response_code(), ResponseCode::SYSTEM_ERROR, "no member of a group that is not there");
+
+    obstacles.iter().for_each(|path| std::fs::remove_dir(path).unwrap());
+    broker.ok(send()).await;
+    broker.ok(heartbeat("G")).await;
+    broker.ok(topic()).await;
+    assert!(is_listed(&broker.ok(group()).await));
+    let broker = broker.restart().await;
+    broker.ok(topic()).await;
+    assert!(is_listed(&broker.ok(group()).await));
+    broker.stop().await;
+}
+
 fn switch(on: bool) -> Command {
     Command::request(RequestCode::UPDATE_BROKER_CONFIG).with_body(format!("autoCreateTopicEnable={on}\n"))
 }
@@ -63,4 +96,8 @@ fn heartbeat(group: &str) -> Command {
         r#"{{"clientID":"c","consumerDataSet":[{{"consumeFromWhere":"CONSUME_FROM_LAST_OFFSET","consumeType":"CONSUME_PASSIVELY","groupName":"{group}","messageModel":"CLUSTERING","subscriptionDataSet":[{{"classFilterMode":false,"codeSet":[],"expressionType":"TAG","subString":"*","subVersion":1,"tagsSet":[],"topic":"T"}}],"unitMode":false}}],"producerDataSet":[]}}"#
     );
     Command::request(RequestCode::HEART_BEAT).with_body(body)
+}
+
+fn pull(group: &str) -> Command {
+    TestBroker::request(RequestCode::PULL_MESSAGE, &pull_header(group, "TBW102"))
 }

@@ -10,7 +10,8 @@ use apogee_remoting::protocol::client::{
 use apogee_remoting::protocol::consumer_list::{
     GetConsumerListByGroupRequestHeader, GetConsumerListByGroupResponseBody, NotifyConsumerIdsChangedRequestHeader,
 };
-use apogee_remoting::protocol::heartbeat::{CheckClientRequestBody, ConsumerData, HeartbeatData};
+use apogee_remoting::protocol::group::SubscriptionGroupConfig;
+use apogee_remoting::protocol::heartbeat::{CheckClientRequestBody, ConsumerData, HeartbeatData, ProducerData};
 use apogee_remoting::protocol::subscription::ConsumeType;
 use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_remoting::server::{Peer, Reply};
@@ -19,6 +20,7 @@ use apogee_remoting::{Command, RequestCode, ResponseCode, json};
 use super::consumers::MembersChanged;
 use super::{Client, Members};
 use crate::answer::{Answer, Refusal};
+use crate::saved_table::Saving;
 use crate::topic::{PERM_READ, PERM_WRITE, SYS_FLAG_UNIT_SUB};
 use crate::{Broker, names, registration};
 
@@ -27,81 +29,123 @@ use crate::{Broker, names, registration};
 /// Since 5.x it may send a fingerprint, and leave out subscriptions that did not change; the answer
 /// says whether its groups' other members have another fingerprint.
 ///
-/// A group that is new makes a retry topic, of which the name servers know before the answer: its consumers
-/// ask for the route at once, and again only half a minute later.
+/// A group that is new is written down with its retry topic, of which the name servers know before the answer: its
+/// consumers ask for the route at once, and again only half a minute later.
 pub(crate) fn heartbeat(broker: &Arc<Broker>, peer: &Arc<Peer>, request: &Command) -> Reply {
-    let mut is_topic_new = false;
-    let answer = take_heartbeat(broker, peer, request, &mut is_topic_new).unwrap_or_else(Command::from);
-    if !is_topic_new {
-        return answer.into();
+    let (heartbeat, unsaved) = match Heartbeat::take(broker, peer, request) {
+        Ok(taken) => taken,
+        Err(refusal) => return Command::from(refusal).into(),
+    };
+    if unsaved.is_empty() {
+        return heartbeat.register(broker).into();
     }
     let broker = Arc::clone(broker);
     Reply::later(async move {
+        for saving in unsaved {
+            if let Err(error) = saving.done().await {
+                return Refusal::from(error).into();
+            }
+        }
+        // On the connection's own task: its end, which takes the client out again, cannot come in between.
+        let answer = heartbeat.register(&broker);
         registration::settled(&broker).await;
         answer
     })
 }
 
-fn take_heartbeat(broker: &Broker, peer: &Arc<Peer>, request: &Command, is_topic_new: &mut bool) -> Answer {
-    let data: HeartbeatData = json::from_slice(&request.body.bytes())?;
-    let client = Client {
-        peer: Arc::clone(peer),
-        id: data.client_id,
-        language: request.language,
-        version: request.version,
-        seen: broker.now(),
-    };
-    if data.consumer_data_set.iter().any(|consumer| consumer.group_name.is_empty()) {
-        return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, "a consumer of the heartbeat has no groupName"));
-    }
-    let fingerprint = data.heartbeat_fingerprint;
-    let with_subscriptions = fingerprint == 0 || !data.without_sub;
-    let mut differs = false;
-    for consumer in data.consumer_data_set {
-        let rejects = broker.settings().broker.reject_pull_consumer_enable;
-        if rejects && consumer.consume_type == ConsumeType::ConsumeActively {
-            continue;
-        }
-        differs |= broker.consumers.swap_fingerprint(&consumer.group_name, fingerprint);
-        *is_topic_new |= register_consumer(broker, &client, consumer, with_subscriptions)?;
-    }
-    for producer in data.producer_data_set {
-        broker.producers.heartbeat(&producer.group_name, &client);
-    }
-    let changed = if fingerprint == 0 || differs { "true" } else { "false" };
-    Ok(Command::response(ResponseCode::SUCCESS)
-        .with_field("IS_SUPPORT_HEART_BEAT_V2", "true")
-        .with_field("IS_SUB_CHANGE", changed))
+/// A heartbeat whose groups are there.
+struct Heartbeat {
+    client: Client,
+    /// Fingerprint of all that the client subscribes to; 0 from clients that have none.
+    fingerprint: i32,
+    /// Whether the subscriptions are in it, and not left out because they did not change.
+    with_subscriptions: bool,
+    consumers: Vec<(Arc<SubscriptionGroupConfig>, ConsumerData)>,
+    producers: Vec<ProducerData>,
 }
 
-/// Says whether the group's retry topic was made for it.
-fn register_consumer(
+impl Heartbeat {
+    /// Reads a heartbeat and makes the groups and retry topics that are not there; those that are left to be written down
+    /// come along.
+    fn take(broker: &Broker, peer: &Arc<Peer>, request: &Command) -> Result<(Self, Vec<Saving>), Refusal> {
+        let data: HeartbeatData = json::from_slice(&request.body.bytes())?;
+        let client = Client {
+            peer: Arc::clone(peer),
+            id: data.client_id,
+            language: request.language,
+            version: request.version,
+            seen: broker.now(),
+        };
+        if data.consumer_data_set.iter().any(|consumer| consumer.group_name.is_empty()) {
+            return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, "a consumer of the heartbeat has no groupName"));
+        }
+        let fingerprint = data.heartbeat_fingerprint;
+        let rejects = broker.settings().broker.reject_pull_consumer_enable;
+        let (mut consumers, mut unsaved) = (Vec::new(), Vec::new());
+        for consumer in data.consumer_data_set {
+            if !(rejects && consumer.consume_type == ConsumeType::ConsumeActively)
+                && let Some(group) = make_group(broker, &consumer, &mut unsaved)
+            {
+                consumers.push((group, consumer));
+            }
+        }
+        let heartbeat = Self {
+            client,
+            fingerprint,
+            with_subscriptions: fingerprint == 0 || !data.without_sub,
+            consumers,
+            producers: data.producer_data_set,
+        };
+        Ok((heartbeat, unsaved))
+    }
+
+    /// Takes up the client.
+    fn register(self, broker: &Broker) -> Command {
+        let mut differs = false;
+        for (group, consumer) in self.consumers {
+            differs |= broker.consumers.swap_fingerprint(&consumer.group_name, self.fingerprint);
+            if let Some(changed) = broker.consumers.heartbeat(&self.client, consumer, self.with_subscriptions)
+                && group.notify_consumer_ids_changed_enable
+            {
+                notify(broker, &group.group_name, &changed);
+            }
+        }
+        for producer in self.producers {
+            broker.producers.heartbeat(&producer.group_name, &self.client);
+        }
+        let changed = if self.fingerprint == 0 || differs { "true" } else { "false" };
+        Command::response(ResponseCode::SUCCESS)
+            .with_field("IS_SUPPORT_HEART_BEAT_V2", "true")
+            .with_field("IS_SUB_CHANGE", changed)
+    }
+}
+
+/// The group of a consumer, with its retry topic, both created where they are not there. `None` where a group may not be.
+fn make_group(
     broker: &Broker,
-    client: &Client,
-    data: ConsumerData,
-    with_subscriptions: bool,
-) -> Result<bool, Refusal> {
-    let settings = broker.settings();
-    let name = data.group_name.clone();
-    let Some(group) = broker.groups.find_or_create(&name, &settings.broker)? else { return Ok(false) };
-    let retry_topic = names::retry_topic(&name);
-    let is_new = !broker.topics.contains(&retry_topic);
-    let is_order = |topic: &str| broker.topics.get(topic).is_some_and(|config| config.order);
-    broker.topics.get_or_create(TopicConfig {
+    data: &ConsumerData,
+    unsaved: &mut Vec<Saving>,
+) -> Option<Arc<SubscriptionGroupConfig>> {
+    let (group, saving_group) = broker.groups.find_or_create(&data.group_name, &broker.settings().broker)?;
+    let retry_topic = names::retry_topic(&data.group_name);
+    let is_ordered = |topic: &str| broker.topics.get(topic).is_some_and(|config| config.order);
+    let order = data.subscription_data_set.iter().any(|subscription| is_ordered(&subscription.topic));
+    let (topic, saving_topic) = broker.topics.get_or_create(TopicConfig {
         topic_name: retry_topic,
         read_queue_nums: group.retry_queue_nums,
         write_queue_nums: group.retry_queue_nums,
         perm: PERM_READ | PERM_WRITE,
-        order: data.subscription_data_set.iter().any(|subscription| is_order(&subscription.topic)),
+        order,
         topic_sys_flag: if data.unit_mode { SYS_FLAG_UNIT_SUB } else { 0 },
         ..TopicConfig::default()
-    })?;
-    if let Some(changed) = broker.consumers.heartbeat(client, data, with_subscriptions)
-        && group.notify_consumer_ids_changed_enable
-    {
-        notify(broker, &name, &changed);
-    }
-    Ok(is_new)
+    });
+    let saving_order = if topic.order == order {
+        Saving::nothing()
+    } else {
+        broker.topics.set_order([topic.topic_name.as_str()], order)
+    };
+    unsaved.extend([saving_group, saving_topic, saving_order].into_iter().filter(|saving| !saving.is_nothing()));
+    Some(group)
 }
 
 /// A client leaves a group (35).
@@ -134,13 +178,12 @@ pub(crate) fn close_silent(broker: &Broker) {
 }
 
 /// A client asks whether its subscription can be served (46).
-pub(crate) fn check_config(broker: &Broker, request: &Command) -> Answer {
+pub(crate) fn check_config(request: &Command) -> Answer {
     let body: CheckClientRequestBody = json::from_slice(&request.body.bytes())?;
     let kind = body.subscription_data.expression_type;
     if kind.is_empty() || kind == "TAG" {
         return Ok(Command::response(ResponseCode::SUCCESS));
     }
-    let _ = broker;
     let remark = format!("The broker does not support consumer to filter message by {kind}");
     Err(Refusal::new(ResponseCode::SYSTEM_ERROR, remark))
 }

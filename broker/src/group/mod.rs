@@ -4,4 +4,4 @@ mod requests;
 mod table;
 
 pub(crate) use requests::{delete, get, get_all, update, update_list};
-pub(crate) use table::{GroupError, GroupTable};
+pub(crate) use table::GroupTable;

@@ -55,7 +55,7 @@ pub(crate) fn get(broker: &Broker, request: &Command) -> Answer {
     let header: GetSubscriptionGroupConfigRequestHeader<'_> = request.header()?;
     let group = broker
         .groups
-        .find_or_create(header.group, &broker.settings().broker)?
+        .find_or_create_saved(header.group, &broker.settings().broker)?
         .ok_or(Refusal::new(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker"))?;
     Ok(Command::response(ResponseCode::SUCCESS).with_body(json::to_vec(&*group)))
 }
@@ -65,6 +65,7 @@ fn apply(broker: &Broker, configs: Vec<SubscriptionGroupConfig>) -> Answer {
         names::check_group(&config.group_name)
             .map_err(|remark| Refusal::new(ResponseCode::INVALID_PARAMETER, remark))?;
     }
-    broker.groups.update(configs)?;
+    let saving = broker.groups.update(configs).map_err(|remark| Refusal::new(ResponseCode::SYSTEM_ERROR, remark))?;
+    saving.wait()?;
     Ok(Command::response(ResponseCode::SUCCESS))
 }

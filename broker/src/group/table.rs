@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apogee_config::BrokerConfig;
-use apogee_config::state_file::{StateFile, StateFileError};
+use apogee_config::state_file::StateFile;
 use apogee_remoting::json;
 use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_remoting::protocol::group::{SubscriptionGroupConfig, SubscriptionGroupWrapper};
-use dashmap::DashMap;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 
 use crate::clock::Clock;
+use crate::saved_table::{Entries, SaveError, SavedTable, Saving};
 use crate::{attributes, names};
 
 /// Bit of the forbidden mask: the group may not read the topic (bit number 2).
@@ -30,43 +30,30 @@ const OWN_GROUPS: [&str; 8] = [
 ];
 const SYSTEM_GROUP_PREFIX: &str = "CID_RMQ_SYS_";
 
-/// All groups. A change that cannot be written down is taken back.
-pub(crate) struct GroupTable {
-    groups: DashMap<Arc<str>, Arc<SubscriptionGroupConfig>>,
-    /// What is forbidden, as a bit mask by group and topic. Almost always empty.
-    forbidden: RwLock<BTreeMap<String, BTreeMap<String, i32>>>,
-    /// Held through every change, so that versions and files follow one another.
-    changes: Mutex<DataVersion>,
-    file: StateFile,
-    clock: Clock,
-}
+/// What is forbidden, as a bit mask by group and topic. Almost always empty.
+type Forbidden = Arc<RwLock<BTreeMap<String, BTreeMap<String, i32>>>>;
 
-/// A change that could not be made.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum GroupError {
-    /// The attributes asked for are not allowed.
-    #[error("{0}")]
-    Attributes(String),
-    /// The change could not be written down.
-    #[error(transparent)]
-    Save(#[from] StateFileError),
+/// All groups.
+pub(crate) struct GroupTable {
+    groups: Arc<SavedTable<SubscriptionGroupConfig>>,
+    forbidden: Forbidden,
 }
 
 impl GroupTable {
     /// The table of a file, with the broker's own groups.
     pub(crate) fn new(file: StateFile, saved: SubscriptionGroupWrapper, clock: Clock) -> Self {
         let own = OWN_GROUPS.into_iter().map(named);
-        let groups = DashMap::new();
-        for group in own.chain(saved.subscription_group_table.into_values()) {
-            groups.insert(Arc::from(group.group_name.as_str()), Arc::new(group));
-        }
-        let forbidden = RwLock::new(saved.forbidden_table);
-        Self { groups, forbidden, changes: Mutex::new(saved.data_version), file, clock }
+        let groups = own.chain(saved.subscription_group_table.into_values());
+        let groups = groups.map(|group| (group.group_name.clone(), group));
+        let forbidden = Arc::new(RwLock::new(saved.forbidden_table));
+        let written = Arc::clone(&forbidden);
+        let encode = move |version, groups| json::to_vec_pretty(&wrapped(version, groups, &written));
+        Self { groups: SavedTable::new(file, saved.data_version, groups, clock, encode, |_| {}), forbidden }
     }
 
     /// The configuration of a group.
     pub(crate) fn get(&self, group: &str) -> Option<Arc<SubscriptionGroupConfig>> {
-        self.groups.get(group).map(|config| Arc::clone(&config))
+        self.groups.get(group)
     }
 
     /// The configuration of a group, which is created with the defaults where that is allowed and the
@@ -75,49 +62,61 @@ impl GroupTable {
         &self,
         group: &str,
         settings: &BrokerConfig,
-    ) -> Result<Option<Arc<SubscriptionGroupConfig>>, GroupError> {
+    ) -> Option<(Arc<SubscriptionGroupConfig>, Saving)> {
         if let Some(config) = self.get(group) {
-            return Ok(Some(config));
+            return Some((config, Saving::nothing()));
         }
         let is_own = settings.enable_create_sys_group && group.starts_with(SYSTEM_GROUP_PREFIX);
         if !(settings.auto_create_subscription_group || is_own) || names::check_group(group).is_err() {
-            return Ok(None);
+            return None;
         }
-        let mut version = self.changes.lock();
-        if let Some(config) = self.get(group) {
-            return Ok(Some(config));
+        let groups = self.groups.lock();
+        if let Some(config) = groups.get(group) {
+            return Some((config, Saving::nothing()));
         }
         tracing::info!(group, "creating a consumer group on its first use");
-        self.put(&mut version, vec![named(group)])?;
-        Ok(self.get(group))
+        let config = Arc::new(named(group));
+        let saving = groups.change([(group.to_owned(), Some(Arc::clone(&config)))]);
+        Some((config, saving))
+    }
+
+    /// The same for a thread that may wait: it ends when a group that is new is on disk.
+    pub(crate) fn find_or_create_saved(
+        &self,
+        group: &str,
+        settings: &BrokerConfig,
+    ) -> Result<Option<Arc<SubscriptionGroupConfig>>, SaveError> {
+        self.find_or_create(group, settings).map(|(config, saving)| saving.wait().map(|()| config)).transpose()
     }
 
     /// Creates or replaces groups at an admin's wish; attributes are changes as with topics.
-    pub(crate) fn update(&self, configs: Vec<SubscriptionGroupConfig>) -> Result<(), GroupError> {
-        let mut version = self.changes.lock();
+    ///
+    /// # Errors
+    /// The remark that says which attribute is not allowed.
+    pub(crate) fn update(&self, configs: Vec<SubscriptionGroupConfig>) -> Result<Saving, String> {
+        let groups = self.groups.lock();
         let mut altered = Vec::with_capacity(configs.len());
         for mut config in configs {
-            let current = self.get(&config.group_name).map(|old| old.attributes.clone());
-            config.attributes = attributes::alter(attributes::GROUP, current.as_ref(), &config.attributes)
-                .map_err(GroupError::Attributes)?;
-            altered.push(config);
+            let current = groups.get(&config.group_name);
+            let current = current.as_ref().map(|old| &old.attributes);
+            config.attributes = attributes::alter(attributes::GROUP, current, &config.attributes)?;
+            altered.push((config.group_name.clone(), Some(Arc::new(config))));
         }
-        self.put(&mut version, altered)
+        Ok(groups.change(altered))
     }
 
-    /// Removes a group and what is forbidden to it; says whether it was there.
-    pub(crate) fn remove(&self, group: &str) -> Result<bool, GroupError> {
-        let mut version = self.changes.lock();
-        let Some((name, config)) = self.groups.remove(group) else { return Ok(false) };
+    /// Removes a group and what is forbidden to it, if it is there. For a thread that may wait.
+    pub(crate) fn remove(&self, group: &str) -> Result<(), SaveError> {
+        let groups = self.groups.lock();
+        if groups.get(group).is_none() {
+            return Ok(());
+        }
         let forbidden = self.forbidden.write().remove(group);
-        if let Err(error) = self.save(&mut version) {
-            self.groups.insert(name, config);
+        groups.change([(group.to_owned(), None)]).wait().inspect_err(|_| {
             if let Some(forbidden) = forbidden {
                 self.forbidden.write().insert(group.to_owned(), forbidden);
             }
-            return Err(error.into());
-        }
-        Ok(true)
+        })
     }
 
     /// Whether a group may not read a topic.
@@ -128,47 +127,22 @@ impl GroupTable {
 
     /// All groups, what is forbidden to them, and their version.
     pub(crate) fn snapshot(&self) -> SubscriptionGroupWrapper {
-        self.snapshot_with(*self.changes.lock())
+        let (version, groups) = self.groups.snapshot();
+        wrapped(version, groups, &self.forbidden)
     }
+}
 
-    /// Puts groups in and writes all down; takes them back if that fails.
-    fn put(&self, version: &mut DataVersion, configs: Vec<SubscriptionGroupConfig>) -> Result<(), GroupError> {
-        let mut replaced = Vec::with_capacity(configs.len());
-        for config in configs {
-            let name: Arc<str> = Arc::from(config.group_name.as_str());
-            let old = self.groups.insert(Arc::clone(&name), Arc::new(config));
-            replaced.push((name, old));
-        }
-        self.save(version).map_err(|error| {
-            for (name, old) in replaced.into_iter().rev() {
-                match old {
-                    Some(old) => drop(self.groups.insert(name, old)),
-                    None => drop(self.groups.remove(&name)),
-                }
-            }
-            error.into()
-        })
-    }
-
-    /// Writes all down under a new version, which stands only if that succeeds.
-    fn save(&self, version: &mut DataVersion) -> Result<(), StateFileError> {
-        let mut next = *version;
-        next.advance(0, self.clock.now());
-        self.file.write(json::to_vec_pretty(&self.snapshot_with(next)))?;
-        *version = next;
-        Ok(())
-    }
-
-    fn snapshot_with(&self, data_version: DataVersion) -> SubscriptionGroupWrapper {
-        SubscriptionGroupWrapper {
-            data_version,
-            forbidden_table: self.forbidden.read().clone(),
-            subscription_group_table: self
-                .groups
-                .iter()
-                .map(|group| (group.key().to_string(), SubscriptionGroupConfig::clone(&group)))
-                .collect(),
-        }
+/// In the form of the file and of the wire.
+fn wrapped(
+    data_version: DataVersion,
+    groups: Entries<SubscriptionGroupConfig>,
+    forbidden: &Forbidden,
+) -> SubscriptionGroupWrapper {
+    let named = groups.into_iter().map(|(name, config)| (name.to_string(), Arc::unwrap_or_clone(config)));
+    SubscriptionGroupWrapper {
+        data_version,
+        forbidden_table: forbidden.read().clone(),
+        subscription_group_table: named.collect(),
     }
 }
 

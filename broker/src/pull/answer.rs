@@ -22,7 +22,7 @@ impl Pull<'_> {
         let header = &self.header;
         let (topic, queue_id, offset) = (header.topic, header.queue_id, header.queue_offset);
         if !mode.may_wait_for_disk && !broker.store.is_in_memory(topic, queue_id, offset) {
-            return Attempt::Cold;
+            return Attempt::NeedsThread;
         }
         let request = GetRequest {
             topic,

@@ -15,6 +15,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::Broker;
 use crate::answer::Refusal;
+use crate::thread::on_thread;
+use check::NotReady;
 
 pub(crate) use filter::TagFilter;
 pub(crate) use hold::HeldPulls;
@@ -41,8 +43,8 @@ struct Mode {
 /// How far an attempt came.
 enum Attempt {
     Answer(Command),
-    /// The messages have to be read from the disk, which takes a thread that may wait.
-    Cold,
+    /// The messages have to be read from the disk, or the group written to it, which takes a thread that may wait.
+    NeedsThread,
     /// Nothing there yet.
     Hold(HoldPlan),
 }
@@ -57,10 +59,14 @@ struct HoldPlan {
 }
 
 fn attempt(broker: &Broker, peer: &Peer, request: &Command, mode: Mode) -> Attempt {
-    let header = request.header::<PullMessageRequestHeader>().map_err(|error| Refusal::from(error).into());
-    match header.and_then(|header| check::check(broker, peer, request, header)) {
+    let header = match request.header::<PullMessageRequestHeader>() {
+        Ok(header) => header,
+        Err(error) => return Attempt::Answer(check::Refused::from(Refusal::from(error)).into()),
+    };
+    match check::check(broker, peer, request, header, mode.may_wait_for_disk) {
         Ok(pull) => pull.read(broker, mode),
-        Err(refused) => Attempt::Answer(refused.into()),
+        Err(NotReady::Refused(refused)) => Attempt::Answer(refused.into()),
+        Err(NotReady::NeedsThread) => Attempt::NeedsThread,
     }
 }
 
@@ -73,15 +79,11 @@ async fn finish(broker: Arc<Broker>, peer: Arc<Peer>, request: Arc<Command>, mut
         let may_hold = deadline.is_none_or(|deadline| Instant::now() < deadline);
         state = match state {
             Attempt::Answer(answer) => return answer,
-            Attempt::Cold => {
+            Attempt::NeedsThread => {
                 let (broker, peer, request) = (Arc::clone(&broker), Arc::clone(&peer), Arc::clone(&request));
                 // A first attempt that came this far has taken up nothing; one after a hold has a deadline.
                 let mode = Mode { is_first: deadline.is_none(), may_hold, may_wait_for_disk: true };
-                let read = tokio::task::spawn_blocking(move || attempt(&broker, &peer, &request, mode));
-                match read.await {
-                    Ok(state) => state,
-                    Err(panic) => std::panic::resume_unwind(panic.into_panic()),
-                }
+                on_thread(move || attempt(&broker, &peer, &request, mode)).await
             }
             Attempt::Hold(plan) => {
                 let deadline = *deadline.get_or_insert_with(|| Instant::now() + plan.time);

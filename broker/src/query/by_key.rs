@@ -1,28 +1,14 @@
 //! Messages by key.
 
-use std::sync::Arc;
-
 use apogee_remoting::protocol::query::{QueryMessageRequestHeader, QueryMessageResponseHeader};
-use apogee_remoting::server::Reply;
 use apogee_remoting::{Command, ResponseCode};
 use apogee_store::{IndexKind, KeyQuery};
 
 use crate::Broker;
 use crate::answer::{Answer, Refusal};
 
-/// The messages of a topic with a key (12). It reads files, so a thread does it that may wait.
-pub(crate) fn by_key(broker: &Arc<Broker>, request: Command) -> Reply {
-    let broker = Arc::clone(broker);
-    Reply::later(async move {
-        let read = tokio::task::spawn_blocking(move || find(&broker, &request));
-        match read.await {
-            Ok(answer) => answer.unwrap_or_else(Command::from),
-            Err(panic) => std::panic::resume_unwind(panic.into_panic()),
-        }
-    })
-}
-
-fn find(broker: &Broker, request: &Command) -> Answer {
+/// The messages of a topic with a key (12).
+pub(crate) fn by_key(broker: &Broker, request: &Command) -> Answer {
     let header: QueryMessageRequestHeader<'_> = request.header()?;
     let settings = broker.settings();
     let by_unique_key = header.unique_key == Some(true);

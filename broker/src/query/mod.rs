@@ -1,4 +1,4 @@
-//! Looking up messages: codes 12 and 33.
+//! Looking up messages: codes 12 and 33. Both may wait for the disk.
 
 mod by_key;
 

@@ -98,7 +98,7 @@ async fn register(broker: &Broker, only: Option<&[&str]>) {
     let timeout = Duration::from_millis(config.register_broker_timeout_mills.max(1) as u64);
     for (server, result) in broker.name_servers.call_all(request, timeout).await {
         match result {
-            Ok(answer) if answer.response_code() == ResponseCode::SUCCESS => take_order_topics(broker, &answer),
+            Ok(answer) if answer.response_code() == ResponseCode::SUCCESS => take_order_topics(broker, &answer).await,
             Ok(answer) => {
                 tracing::warn!(server, code = answer.code, remark = ?answer.remark, "the name server refused the registration");
             }
@@ -142,13 +142,17 @@ fn registration(broker: &Broker, config: &BrokerConfig, only: Option<&[&str]>) -
 }
 
 /// The answer lists the topics that an admin declared ordered at the name server.
-fn take_order_topics(broker: &Broker, answer: &Command) {
+async fn take_order_topics(broker: &Broker, answer: &Command) {
     if answer.body.is_empty() {
         return;
     }
-    let marked = json::from_slice::<KVTable>(&answer.body.bytes()).map_err(|error| error.to_string()).and_then(|kv| {
-        broker.topics.mark_ordered(kv.table.keys().map(String::as_str)).map_err(|error| error.to_string())
-    });
+    let marked = match json::from_slice::<KVTable>(&answer.body.bytes()) {
+        Ok(ordered) => {
+            let saving = broker.topics.set_order(ordered.table.keys().map(String::as_str), true);
+            saving.done().await.map_err(|error| error.to_string())
+        }
+        Err(error) => Err(error.to_string()),
+    };
     if let Err(error) = marked {
         tracing::warn!(error, "the name server's list of ordered topics is not taken over");
     }

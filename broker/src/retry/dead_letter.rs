@@ -17,7 +17,7 @@ pub(super) const QUEUE: i32 = 0;
 
 /// Looks whether a send is that of a message that a consumer gives up: it sends into its group's retry topic, either for more
 /// times than are allowed or while the group consumes in order, where nobody tries again later. Such a message goes to the topic
-/// that is answered.
+/// that is answered. It may wait for the disk.
 ///
 /// # Errors
 /// The retry topic is of no group.
@@ -35,7 +35,7 @@ pub(crate) fn for_send(
 
 /// The configuration of a group whose message failed.
 pub(super) fn group_config(broker: &Broker, group: &str) -> Result<Arc<SubscriptionGroupConfig>, Refusal> {
-    broker.groups.find_or_create(group, &broker.settings().broker)?.ok_or_else(|| {
+    broker.groups.find_or_create_saved(group, &broker.settings().broker)?.ok_or_else(|| {
         let remark = format!("subscription group not exist, {group} {SEE_FAQ}");
         Refusal::new(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, remark)
     })
@@ -43,11 +43,13 @@ pub(super) fn group_config(broker: &Broker, group: &str) -> Result<Arc<Subscript
 
 /// The topic of a group's dead letters, created where there is none.
 pub(super) fn topic(broker: &Broker, group: &str) -> Result<Arc<TopicConfig>, Refusal> {
-    Ok(broker.topics.get_or_create(TopicConfig {
+    let (topic, saving) = broker.topics.get_or_create(TopicConfig {
         topic_name: names::dlq_topic(group),
         read_queue_nums: QUEUE + 1,
         write_queue_nums: QUEUE + 1,
         perm: PERM_READ | PERM_WRITE,
         ..TopicConfig::default()
-    })?)
+    });
+    saving.wait()?;
+    Ok(topic)
 }

@@ -22,7 +22,7 @@ use crate::{Broker, names};
 const FIRST_LEVEL: i32 = 3;
 
 /// Stores a message again for the group that gives it back (36): in its retry topic after a delay, or with its dead letters when it
-/// was consumed too often or its consumer wants no other try (a negative delay level).
+/// was consumed too often or its consumer wants no other try (a negative delay level). It may wait for the disk.
 pub(crate) fn send_back(broker: &Broker, request: &Command) -> Answer {
     let header: ConsumerSendMsgBackRequestHeader<'_> = request.header()?;
     let error = |remark: String| Refusal::new(ResponseCode::SYSTEM_ERROR, remark);
@@ -85,14 +85,16 @@ fn retry_topic(
     group: &SubscriptionGroupConfig,
     header: &ConsumerSendMsgBackRequestHeader<'_>,
 ) -> Result<Arc<TopicConfig>, Refusal> {
-    Ok(broker.topics.get_or_create(TopicConfig {
+    let (topic, saving) = broker.topics.get_or_create(TopicConfig {
         topic_name: names::retry_topic(header.group),
         read_queue_nums: group.retry_queue_nums,
         write_queue_nums: group.retry_queue_nums,
         perm: PERM_READ | PERM_WRITE,
         topic_sys_flag: if header.unit_mode { SYS_FLAG_UNIT_SUB } else { 0 },
         ..TopicConfig::default()
-    })?)
+    });
+    saving.wait()?;
+    Ok(topic)
 }
 
 /// Stores the message once more, as it was but for the marks of a retry.

@@ -12,7 +12,7 @@ use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, ResponseCode};
 use apogee_store::AppendError;
 
-use super::{Stored, check, refusal};
+use super::{NotStored, Stored, check, refusal};
 use crate::Broker;
 use crate::answer::Refusal;
 use crate::names;
@@ -27,27 +27,28 @@ pub(super) fn send(
     peer: &Peer,
     message: &SendMessageRequestHeader<'_>,
     request: &Command,
-) -> Result<Stored, Refusal> {
+    may_wait_for_disk: bool,
+) -> Result<Stored, NotStored> {
     let illegal = |remark: String| Refusal::new(ResponseCode::MESSAGE_ILLEGAL, remark);
-    let check::Destination { topic, is_new } = check::check(broker, settings, peer, message)?;
+    let check::Destination { topic, is_new } = check::check(broker, settings, peer, message, may_wait_for_disk)?;
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     if message.topic.len() > LONGEST_TOPIC {
-        return Err(illegal(format!("message topic length too long {}", message.topic.len())));
+        return Err(illegal(format!("message topic length too long {}", message.topic.len())).into());
     }
     if message.topic.starts_with(names::RETRY_PREFIX) {
-        return Err(illegal(format!("batch request does not support retry group {}", message.topic)));
+        return Err(illegal(format!("batch request does not support retry group {}", message.topic)).into());
     }
     let body = request.body.bytes();
     let limit = usize::try_from(settings.store.max_message_size).unwrap_or(0);
     if body.len() > limit {
         // As the reference, which then ends in an exception: the limit is for the batch as a whole.
         let error = AppendError::MessageTooLarge { size: body.len(), limit };
-        return Err(refusal::refusal(broker, settings, &error));
+        return Err(refusal::refusal(broker, settings, &error).into());
     }
     let members: Vec<BatchMember<'_>> =
         decode(&body).collect::<Result<_, _>>().map_err(|error| illegal(format!("the batch is malformed: {error}")))?;
     if members.is_empty() {
-        return Err(illegal("the batch holds no message".to_owned()));
+        return Err(illegal("the batch holds no message".to_owned()).into());
     }
     // A member without a last separator gets it: later readers would run its value into what follows.
     let properties: Vec<_> = members.iter().map(|member| PropertiesBuf::from_text(member.properties)).collect();
@@ -76,7 +77,7 @@ pub(super) fn send(
         .append_all(message.topic, queue_id, drafts)
         .map_err(|error| refusal::refusal(broker, settings, &error))?;
     let (Some(first), Some(last)) = (appended.first(), appended.last()) else {
-        return Err(illegal("the batch holds no message".to_owned()));
+        return Err(illegal("the batch holds no message".to_owned()).into());
     };
     broker.stats.stored(message.topic, appended.len(), appended.iter().map(|one| one.size).sum());
     let mut ids = String::with_capacity(appended.len() * 33);

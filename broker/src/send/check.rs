@@ -8,6 +8,7 @@ use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_remoting::server::Peer;
 
+use super::NotStored;
 use crate::answer::{Refusal, SEE_FAQ};
 use crate::topic::{PERM_INHERIT, PERM_READ, PERM_WRITE, SYS_FLAG_UNIT, SYS_FLAG_UNIT_SUB};
 use crate::{Broker, names};
@@ -25,27 +26,28 @@ pub(super) fn check(
     settings: &BrokerSettings,
     peer: &Peer,
     message: &SendMessageRequestHeader<'_>,
-) -> Result<Destination, Refusal> {
+    may_wait_for_disk: bool,
+) -> Result<Destination, NotStored> {
+    let refuse = |code, remark: String| Err(NotStored::from(Refusal::new(code, remark)));
     let topic = message.topic;
     let known = broker.topics.get(topic);
     if settings.broker.broker_permission & PERM_WRITE == 0 && known.as_ref().is_some_and(|config| config.order) {
         let remark = format!("the broker[{}] sending message is forbidden", settings.broker.broker_ip1);
-        return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark));
+        return refuse(ResponseCode::NO_PERMISSION, remark);
     }
-    if broker.now() < settings.broker.start_accept_send_request_time_stamp {
-        return Err(Refusal::new(
-            ResponseCode::SYSTEM_ERROR,
-            "broker unable to service, until its configured start time",
-        ));
+    let opening = settings.broker.start_accept_send_request_time_stamp;
+    if opening > 0 && broker.now() < opening {
+        let remark = "broker unable to service, until its configured start time";
+        return refuse(ResponseCode::SYSTEM_ERROR, remark.to_owned());
     }
     names::check_topic(topic).map_err(|remark| Refusal::new(ResponseCode::INVALID_PARAMETER, remark))?;
     if names::is_closed_to_senders(topic) {
-        let remark = format!("Sending message to topic[{topic}] is forbidden.");
-        return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark));
+        return refuse(ResponseCode::NO_PERMISSION, format!("Sending message to topic[{topic}] is forbidden."));
     }
     let is_new = known.is_none();
     let config = match known {
         Some(config) => config,
+        None if !may_wait_for_disk => return Err(NotStored::NeedsThread),
         None => create(broker, settings, message)?,
     };
     let queues = config.write_queue_nums.max(config.read_queue_nums);
@@ -56,7 +58,7 @@ pub(super) fn check(
             described(&config),
             peer.address()
         );
-        return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, remark));
+        return refuse(ResponseCode::INVALID_PARAMETER, remark);
     }
     Ok(Destination { topic: config, is_new })
 }
@@ -97,8 +99,7 @@ fn create(
     let queues = message.default_topic_queue_nums.unwrap_or(0);
     // The model of automatic topics stays in the table when they are switched off at run time.
     let is_allowed = settings.broker.auto_create_topic_enable || default_topic != names::AUTO_CREATE_TOPIC;
-    let mut created =
-        if is_allowed { broker.topics.create_like(topic, default_topic, queues, sys_flag)? } else { None };
+    let mut created = if is_allowed { broker.topics.create_like(topic, default_topic, queues, sys_flag) } else { None };
     if created.is_none() && is_retry {
         let retry = TopicConfig {
             topic_name: topic.to_owned(),
@@ -108,9 +109,9 @@ fn create(
             topic_sys_flag: sys_flag,
             ..TopicConfig::default()
         };
-        created = Some(broker.topics.get_or_create(retry)?);
+        created = Some(broker.topics.get_or_create(retry));
     }
-    created.ok_or_else(|| {
+    let (created, saving) = created.ok_or_else(|| {
         let mut remark = format!("topic[{topic}] not exist, apply first please!{SEE_FAQ}");
         let config = &settings.broker;
         if topic == config.msg_trace_topic_name && !config.trace_topic_enable {
@@ -118,7 +119,9 @@ fn create(
             remark.push_str(" The topic of message traces is there from the start with traceTopicEnable=true.");
         }
         Refusal::new(ResponseCode::TOPIC_NOT_EXIST, remark)
-    })
+    })?;
+    saving.wait()?;
+    Ok(created)
 }
 
 /// The queue asked for; any of them where the producer leaves it to the broker.

@@ -16,6 +16,7 @@ use apogee_remoting::{Command, ResponseCode};
 use tokio::time::timeout;
 
 use crate::answer::Refusal;
+use crate::thread::on_thread;
 use crate::{Broker, registration};
 
 pub(crate) use refusal::refusal;
@@ -31,41 +32,101 @@ struct Stored {
     is_topic_new: bool,
 }
 
+/// Why a message or a batch is not in the log.
+enum NotStored {
+    Refused(Refusal),
+    /// A topic or a group has to be made and written down first, which takes a thread that may wait.
+    NeedsThread,
+}
+
+impl From<Refusal> for NotStored {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
 /// Stores the message or the batch of a request and answers with its place.
-pub(crate) fn send(broker: &Arc<Broker>, peer: &Peer, request: &Command) -> Reply {
+pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) -> Reply {
     let settings = broker.settings();
     if settings.store.broker_role == BrokerRole::Slave {
         let remark = "[REJECTREQUEST]system busy, start flow control for a while";
         return Command::error(ResponseCode::SYSTEM_BUSY, remark).into();
     }
-    let stored = SendMessageRequestHeader::of(request).map_err(Refusal::from).and_then(|message| {
-        if message.batch == Some(true) {
-            batch::send(broker, &settings, peer, &message, request)
-        } else {
-            single::send(broker, &settings, peer, &message, request)
-        }
-    });
-    match stored {
+    match store(broker, &settings, peer, &request, false) {
         Ok(stored) => {
-            let answer = with_trace(&settings, stored.answer);
-            let limit = (stored.waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush)
-                .then(|| Duration::from_millis(settings.store.sync_flush_timeout.max(1) as u64));
-            if limit.is_none() && !stored.is_topic_new {
-                return answer.into();
+            let unsettled = Unsettled::of(&settings, stored);
+            if unsettled.is_settled() {
+                return unsettled.answer.into();
             }
             let broker = Arc::clone(broker);
-            Reply::later(async move {
-                let answer = match limit {
-                    Some(limit) => settle(&broker, answer, stored.end, limit).await,
-                    None => answer,
-                };
-                if stored.is_topic_new {
-                    registration::settled(&broker).await;
-                }
-                answer
-            })
+            Reply::later(async move { unsettled.settle(&broker).await })
         }
-        Err(refusal) => with_trace(&settings, refusal.into()).into(),
+        Err(NotStored::Refused(refusal)) => with_trace(&settings, refusal.into()).into(),
+        Err(NotStored::NeedsThread) => Reply::later(send_on_thread(Arc::clone(broker), Arc::clone(peer), request)),
+    }
+}
+
+async fn send_on_thread(broker: Arc<Broker>, peer: Arc<Peer>, request: Command) -> Command {
+    let storing = Arc::clone(&broker);
+    let unsettled = on_thread(move || {
+        let settings = storing.settings();
+        match store(&storing, &settings, &peer, &request, true) {
+            Ok(stored) => Ok(Unsettled::of(&settings, stored)),
+            Err(NotStored::Refused(refusal)) => Err(with_trace(&settings, refusal.into())),
+            Err(NotStored::NeedsThread) => unreachable!("this is a thread that may wait"),
+        }
+    });
+    match unsettled.await {
+        Ok(unsettled) => unsettled.settle(&broker).await,
+        Err(refused) => refused,
+    }
+}
+
+fn store(
+    broker: &Broker,
+    settings: &BrokerSettings,
+    peer: &Peer,
+    request: &Command,
+    may_wait_for_disk: bool,
+) -> Result<Stored, NotStored> {
+    let message = SendMessageRequestHeader::of(request).map_err(Refusal::from)?;
+    if message.batch == Some(true) {
+        batch::send(broker, settings, peer, &message, request, may_wait_for_disk)
+    } else {
+        single::send(broker, settings, peer, &message, request, may_wait_for_disk)
+    }
+}
+
+/// The answer for a message in the log, and what its producer waits for before it.
+struct Unsettled {
+    answer: Command,
+    end: i64,
+    /// How long to wait until the message is durable.
+    limit: Option<Duration>,
+    is_topic_new: bool,
+}
+
+impl Unsettled {
+    fn of(settings: &BrokerSettings, stored: Stored) -> Self {
+        let limit = (stored.waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush)
+            .then(|| Duration::from_millis(settings.store.sync_flush_timeout.max(1) as u64));
+        let answer = with_trace(settings, stored.answer);
+        Self { answer, end: stored.end, limit, is_topic_new: stored.is_topic_new }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.limit.is_none() && !self.is_topic_new
+    }
+
+    async fn settle(self, broker: &Broker) -> Command {
+        let answer = match self.limit {
+            Some(limit) => durable(broker, self.answer, self.end, limit).await,
+            None => self.answer,
+        };
+        if self.is_topic_new {
+            registration::settled(broker).await;
+        }
+        answer
     }
 }
 
@@ -78,7 +139,7 @@ fn with_trace(settings: &BrokerSettings, mut answer: Command) -> Command {
 }
 
 /// Waits until a message is durable. One that is not in time is stored all the same, and the producer is told so.
-async fn settle(broker: &Broker, answer: Command, end: i64, limit: Duration) -> Command {
+async fn durable(broker: &Broker, answer: Command, end: i64, limit: Duration) -> Command {
     match timeout(limit, broker.store.flushed(end)).await {
         Ok(Ok(())) => answer,
         Ok(Err(_)) | Err(_) => Command { code: ResponseCode::FLUSH_DISK_TIMEOUT.0, ..answer },

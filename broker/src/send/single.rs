@@ -11,7 +11,7 @@ use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, ResponseCode};
 
 use super::properties::SingleProperties;
-use super::{Stored, check, properties, refusal};
+use super::{NotStored, Stored, check, properties, refusal};
 use crate::answer::Refusal;
 use crate::{Broker, names, retry, transaction};
 
@@ -21,8 +21,13 @@ pub(super) fn send(
     peer: &Peer,
     message: &SendMessageRequestHeader<'_>,
     request: &Command,
-) -> Result<Stored, Refusal> {
-    let check::Destination { topic, is_new } = check::check(broker, settings, peer, message)?;
+    may_wait_for_disk: bool,
+) -> Result<Stored, NotStored> {
+    if !may_wait_for_disk && message.topic.starts_with(names::RETRY_PREFIX) {
+        // It may need a topic for dead letters.
+        return Err(NotStored::NeedsThread);
+    }
+    let check::Destination { topic, is_new } = check::check(broker, settings, peer, message, may_wait_for_disk)?;
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
     let dead_letters = retry::for_send(broker, request.version, message)?;
@@ -37,7 +42,7 @@ pub(super) fn send(
         // Clients before 4.6.1 leave the mark on messages that are consumed again.
         if settings.broker.reject_transaction_message {
             let remark = format!("the broker[{}] sending transaction message is forbidden", settings.broker.broker_ip1);
-            return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark));
+            return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark).into());
         }
         transaction::prepare(&mut properties, message.topic, queue_id);
         target = (names::HALF_TOPIC, transaction::HALF_QUEUE);
@@ -45,7 +50,7 @@ pub(super) fn send(
     } else if is_timer && delay_level <= 0 {
         // Delivered at once it would be too early; the remark is the reference's with its timer switched off.
         let remark = "accurate timer message is not enabled, timerWheelEnable is false";
-        return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, remark));
+        return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, remark).into());
     } else if delay_level > 0
         && matches!(message.sys_flag & sys_flag::TRANSACTION_TYPE, 0 | sys_flag::TRANSACTION_COMMIT)
         && let Some(queue) = broker.schedule.delay(&mut properties, delay_level, message.topic, queue_id)

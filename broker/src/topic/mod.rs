@@ -6,7 +6,7 @@ mod table;
 
 pub(crate) use requests::{delete, get, get_all, page_start, update, update_list};
 pub(crate) use system::is_system_topic;
-pub(crate) use table::{TopicError, TopicTable};
+pub(crate) use table::TopicTable;
 
 /// Permission bit of a topic and of the broker: messages may be read.
 pub(crate) const PERM_READ: i32 = 4;

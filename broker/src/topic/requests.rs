@@ -55,7 +55,7 @@ pub(crate) fn delete(broker: &Broker, request: &Command) -> Answer {
         return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, "The specified topic is blank."));
     }
     refuse_system_topic(broker, header.topic)?;
-    broker.topics.remove(header.topic)?;
+    broker.topics.remove(header.topic).wait()?;
     broker.offsets.remove_topic(header.topic);
     broker.stats.remove_topic(header.topic);
     broker.store.delete_topic(header.topic)?;
@@ -127,8 +127,8 @@ fn apply(broker: &Broker, configs: Vec<TopicConfig>) -> Result<(), Refusal> {
     if configs.iter().all(is_same) {
         return Ok(());
     }
-    broker.topics.update(configs)?;
-    Ok(())
+    let saving = broker.topics.update(configs).map_err(|remark| Refusal::new(ResponseCode::SYSTEM_ERROR, remark))?;
+    Ok(saving.wait()?)
 }
 
 /// Numbers that no topic can have. The reference checks none of them and serves the topic badly afterwards.

@@ -1,41 +1,24 @@
 //! The topics of this broker.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apogee_config::BrokerSettings;
-use apogee_config::state_file::{StateFile, StateFileError};
+use apogee_config::state_file::StateFile;
 use apogee_remoting::json;
 use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_remoting::protocol::topic::{TopicConfig, TopicConfigSerializeWrapper};
-use dashmap::DashMap;
-use parking_lot::Mutex;
 
 use super::{PERM_INHERIT, system};
 use crate::attributes;
 use crate::clock::Clock;
 use crate::registration::TopicChanges;
+use crate::saved_table::{Entries, SaveError, SavedTable, Saving};
 
-/// All topics. Reads take no lock that writers hold for long; a change that cannot be written down is taken back.
+/// All topics. The name servers are told of every change that is on disk.
 pub(crate) struct TopicTable {
-    topics: DashMap<Arc<str>, Arc<TopicConfig>>,
-    /// Held through every change, so that versions and files follow one another.
-    changes: Mutex<DataVersion>,
-    file: StateFile,
-    clock: Clock,
+    topics: Arc<SavedTable<TopicConfig>>,
     /// Told of every change: the name servers have to learn of it.
     changes_to_tell: Arc<TopicChanges>,
-}
-
-/// A change that could not be made.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum TopicError {
-    /// The attributes asked for are not allowed.
-    #[error("{0}")]
-    Attributes(String),
-    /// The change could not be written down.
-    #[error(transparent)]
-    Save(#[from] StateFileError),
 }
 
 impl TopicTable {
@@ -47,22 +30,24 @@ impl TopicTable {
         clock: Clock,
         changes_to_tell: Arc<TopicChanges>,
     ) -> Self {
-        let topics = DashMap::new();
         let saved_topics = saved.topic_config_table.into_values();
-        for config in system::topics(settings).into_iter().chain(saved_topics) {
-            topics.insert(Arc::from(config.topic_name.as_str()), Arc::new(config));
-        }
-        Self { topics, changes: Mutex::new(saved.data_version), file, clock, changes_to_tell }
+        let topics = system::topics(settings).into_iter().chain(saved_topics);
+        let named = topics.map(|config| (config.topic_name.clone(), config));
+        let changes = Arc::clone(&changes_to_tell);
+        let encode = |version, topics| json::to_vec_pretty(&wrapped(version, topics));
+        let topics =
+            SavedTable::new(file, saved.data_version, named, clock, encode, move |topic| changes.note(topic));
+        Self { topics, changes_to_tell }
     }
 
     /// The configuration of a topic.
     pub(crate) fn get(&self, topic: &str) -> Option<Arc<TopicConfig>> {
-        self.topics.get(topic).map(|config| Arc::clone(&config))
+        self.topics.get(topic)
     }
 
     /// Whether the topic is there.
     pub(crate) fn contains(&self, topic: &str) -> bool {
-        self.topics.contains_key(topic)
+        self.topics.contains(topic)
     }
 
     /// Creates a topic on the model of `model`, as an automatic creation by a send does: with at most
@@ -73,17 +58,13 @@ impl TopicTable {
         model: &str,
         queues: i32,
         sys_flag: i32,
-    ) -> Result<Option<Arc<TopicConfig>>, TopicError> {
-        let mut version = self.changes.lock();
-        if let Some(config) = self.get(topic) {
-            return Ok(Some(config));
-        }
+    ) -> Option<(Arc<TopicConfig>, Saving)> {
         let Some(model) = self.get(model).filter(|model| model.perm & PERM_INHERIT != 0) else {
             tracing::warn!(topic, model, "a topic is not created: its model does not exist or may not be inherited");
-            return Ok(None);
+            return None;
         };
         let queues = queues.min(model.write_queue_nums).max(0);
-        let config = TopicConfig {
+        Some(self.get_or_create(TopicConfig {
             topic_name: topic.to_owned(),
             read_queue_nums: queues,
             write_queue_nums: queues,
@@ -91,121 +72,77 @@ impl TopicTable {
             topic_sys_flag: sys_flag,
             topic_filter_type: model.topic_filter_type,
             ..TopicConfig::default()
-        };
-        self.put(&mut version, [config])?;
-        Ok(self.get(topic))
+        }))
     }
 
-    /// The topic, created as given if it is not there yet; of one that is there only `order` is brought in line.
-    pub(crate) fn get_or_create(&self, wanted: TopicConfig) -> Result<Arc<TopicConfig>, TopicError> {
-        let is_right = |config: &Arc<TopicConfig>| config.order == wanted.order;
-        if let Some(config) = self.get(&wanted.topic_name).filter(is_right) {
-            return Ok(config);
+    /// The topic, created as given if it is not there yet.
+    pub(crate) fn get_or_create(&self, wanted: TopicConfig) -> (Arc<TopicConfig>, Saving) {
+        if let Some(config) = self.get(&wanted.topic_name) {
+            return (config, Saving::nothing());
         }
-        let mut version = self.changes.lock();
-        let config = match self.get(&wanted.topic_name) {
-            Some(config) if is_right(&config) => return Ok(config),
-            Some(config) => TopicConfig { order: wanted.order, ..TopicConfig::clone(&config) },
-            None => wanted,
-        };
-        let config = Arc::new(config);
-        self.put(&mut version, [TopicConfig::clone(&config)])?;
-        Ok(config)
+        let topics = self.topics.lock();
+        if let Some(config) = topics.get(&wanted.topic_name) {
+            return (config, Saving::nothing());
+        }
+        let (name, config) = (wanted.topic_name.clone(), Arc::new(wanted));
+        let saving = topics.change([(name, Some(Arc::clone(&config)))]);
+        (config, saving)
     }
 
     /// Creates or replaces topics at an admin's wish. Attributes are changes (`+name=value`, `-name`) to those that are there.
-    pub(crate) fn update(&self, configs: Vec<TopicConfig>) -> Result<(), TopicError> {
-        let mut version = self.changes.lock();
+    ///
+    /// # Errors
+    /// The remark that says which attribute is not allowed.
+    pub(crate) fn update(&self, configs: Vec<TopicConfig>) -> Result<Saving, String> {
+        let topics = self.topics.lock();
         let mut altered = Vec::with_capacity(configs.len());
         for mut config in configs {
-            let current = self.get(&config.topic_name).map(|old| old.attributes.clone());
-            config.attributes = attributes::alter(attributes::TOPIC, current.as_ref(), &config.attributes)
-                .map_err(TopicError::Attributes)?;
-            altered.push(config);
+            let current = topics.get(&config.topic_name);
+            let current = current.as_ref().map(|old| &old.attributes);
+            config.attributes = attributes::alter(attributes::TOPIC, current, &config.attributes)?;
+            altered.push((config.topic_name.clone(), Some(Arc::new(config))));
         }
-        self.put(&mut version, altered)
+        Ok(topics.change(altered))
     }
 
-    /// Marks topics as ordered that the name server lists so.
-    pub(crate) fn mark_ordered<'a>(&self, topics: impl Iterator<Item = &'a str>) -> Result<(), TopicError> {
-        let mut version = self.changes.lock();
-        let unmarked = topics.filter_map(|topic| self.get(topic)).filter(|config| !config.order);
-        let marked: Vec<_> =
-            unmarked.map(|config| TopicConfig { order: true, ..TopicConfig::clone(&config) }).collect();
-        if marked.is_empty() { Ok(()) } else { self.put(&mut version, marked) }
+    /// Marks topics as ordered, or as not ordered; those that are not there are passed over.
+    pub(crate) fn set_order<'a>(&self, names: impl IntoIterator<Item = &'a str>, order: bool) -> Saving {
+        let topics = self.topics.lock();
+        let others = names.into_iter().filter_map(|name| topics.get(name)).filter(|config| config.order != order);
+        let marked: Vec<_> = others
+            .map(|config| {
+                let marked = TopicConfig { order, ..TopicConfig::clone(&config) };
+                (config.topic_name.clone(), Some(Arc::new(marked)))
+            })
+            .collect();
+        if marked.is_empty() { Saving::nothing() } else { topics.change(marked) }
     }
 
-    /// Removes a topic; says whether it was there.
-    pub(crate) fn remove(&self, topic: &str) -> Result<bool, TopicError> {
-        let mut version = self.changes.lock();
-        let Some((name, config)) = self.topics.remove(topic) else { return Ok(false) };
-        if let Err(error) = self.save(&mut version) {
-            self.topics.insert(name, config);
-            return Err(error.into());
+    /// Removes a topic, if it is there.
+    pub(crate) fn remove(&self, topic: &str) -> Saving {
+        let topics = self.topics.lock();
+        if topics.get(topic).is_none() {
+            return Saving::nothing();
         }
-        self.changes_to_tell.note(topic);
-        Ok(true)
+        topics.change([(topic.to_owned(), None)])
     }
 
-    /// Makes a new version of the table as it is, because what is told of every topic changed.
-    pub(crate) fn touch(&self) -> Result<(), TopicError> {
-        self.save(&mut self.changes.lock())?;
-        self.for_each(|config| self.changes_to_tell.note(&config.topic_name));
+    /// Makes a new version of the table as it is, because what is told of every topic changed. For a thread that may wait.
+    pub(crate) fn touch(&self) -> Result<(), SaveError> {
+        self.topics.lock().change([]).wait()?;
+        self.topics.snapshot().1.keys().for_each(|topic| self.changes_to_tell.note(topic));
         Ok(())
     }
 
     /// All topics and their version.
     pub(crate) fn snapshot(&self) -> TopicConfigSerializeWrapper {
-        self.snapshot_with(*self.changes.lock())
+        let (version, topics) = self.topics.snapshot();
+        wrapped(version, topics)
     }
+}
 
-    /// Calls `look` for every topic.
-    pub(crate) fn for_each(&self, mut look: impl FnMut(&TopicConfig)) {
-        for config in &self.topics {
-            look(&config);
-        }
-    }
-
-    /// Puts topics in and writes all down; takes them back if that fails.
-    fn put<I: IntoIterator<Item = TopicConfig>>(
-        &self,
-        version: &mut DataVersion,
-        configs: I,
-    ) -> Result<(), TopicError> {
-        let mut replaced = Vec::new();
-        for config in configs {
-            let name: Arc<str> = Arc::from(config.topic_name.as_str());
-            let old = self.topics.insert(Arc::clone(&name), Arc::new(config));
-            replaced.push((name, old));
-        }
-        let names: Vec<_> = replaced.iter().map(|(name, _)| Arc::clone(name)).collect();
-        self.save(version).map_err(|error| {
-            for (name, old) in replaced.into_iter().rev() {
-                match old {
-                    Some(old) => drop(self.topics.insert(name, old)),
-                    None => drop(self.topics.remove(&name)),
-                }
-            }
-            TopicError::from(error)
-        })?;
-        for name in names {
-            self.changes_to_tell.note(&name);
-        }
-        Ok(())
-    }
-
-    /// Writes all down under a new version, which stands only if that succeeds, and tells of the change.
-    fn save(&self, version: &mut DataVersion) -> Result<(), StateFileError> {
-        let mut next = *version;
-        next.advance(0, self.clock.now());
-        self.file.write(json::to_vec_pretty(&self.snapshot_with(next)))?;
-        *version = next;
-        Ok(())
-    }
-
-    fn snapshot_with(&self, data_version: DataVersion) -> TopicConfigSerializeWrapper {
-        let topic_config_table: BTreeMap<_, _> =
-            self.topics.iter().map(|config| (config.key().to_string(), TopicConfig::clone(&config))).collect();
-        TopicConfigSerializeWrapper { data_version, topic_config_table }
-    }
+/// In the form of the file and of the wire.
+fn wrapped(data_version: DataVersion, topics: Entries<TopicConfig>) -> TopicConfigSerializeWrapper {
+    let named = topics.into_iter().map(|(name, config)| (name.to_string(), Arc::unwrap_or_clone(config)));
+    TopicConfigSerializeWrapper { data_version, topic_config_table: named.collect() }
 }

@@ -62,6 +62,12 @@ fn pass(broker: &Broker, started: i64, offset: i64, unit: Unit) -> io::Result<bo
     if verdict == Verdict::Wait {
         return Ok(false);
     }
+    if verdict == Verdict::GiveUp
+        && let Err(error) = broker.topics.get_or_create(given_up_topic()).1.wait()
+    {
+        tracing::error!(%error, "no topic for half messages that are given up");
+        return Ok(false);
+    }
     let mut halves = broker.transactions.halves.lock();
     if halves.is_ended(offset) {
         return Ok(true);
@@ -70,13 +76,7 @@ fn pass(broker: &Broker, started: i64, offset: i64, unit: Unit) -> io::Result<bo
     let mut target = (HALF_TOPIC, QUEUE);
     let mut is_secret = false;
     match verdict {
-        Verdict::GiveUp => {
-            if let Err(error) = broker.topics.get_or_create(given_up_topic()) {
-                tracing::error!(%error, "no topic for half messages that are given up");
-                return Ok(false);
-            }
-            target = (names::TRANS_CHECK_MAX_TIME_TOPIC, 0);
-        }
+        Verdict::GiveUp => target = (names::TRANS_CHECK_MAX_TIME_TOPIC, 0),
         Verdict::Ask { times } => drop(properties.set(key::TRANSACTION_CHECK_TIMES, times.to_string())),
         Verdict::Immune | Verdict::Wait => {
             is_secret = half.properties.get(key::TRAN_PREPARED_QUEUE_OFFSET).is_some();

@@ -87,6 +87,11 @@ impl TestBroker {
         Ok(Self { address, client: new_client(), folder, settings, running })
     }
 
+    /// The folder of its store.
+    pub fn store(&self) -> &Path {
+        Path::new(&self.settings.store.store_path_root_dir)
+    }
+
     /// Sends a request and gives its answer, whatever it says.
     pub async fn call(&self, request: Command) -> Command {
         self.client.call(&self.address, request, TIMEOUT).await.unwrap()

@@ -1,0 +1,243 @@
+//! A table of named configurations in a state file: whoever makes a change is answered when it is on disk.
+//!
+//! A change holds at once for those who read. One thread writes, and its next write covers all changes that came while it was
+//! busy. What cannot be written down is taken back, with everything that was changed behind it.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use apogee_config::state_file::{StateFile, StateFileError};
+use apogee_remoting::protocol::data_version::DataVersion;
+use dashmap::DashMap;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::oneshot;
+
+use crate::clock::Clock;
+
+/// The table. Reads take no lock that writers hold for long. `T` is one configuration.
+pub(crate) struct SavedTable<T> {
+    entries: DashMap<Arc<str>, Arc<T>>,
+    changes: Mutex<Changes<T>>,
+    file: StateFile,
+    clock: Clock,
+    encode: Encode<T>,
+    saved: OnSaved,
+}
+
+/// What a table holds at one moment.
+pub(crate) type Entries<T> = BTreeMap<Arc<str>, Arc<T>>;
+/// Makes the content of the file.
+type Encode<T> = Box<dyn Fn(DataVersion, Entries<T>) -> Vec<u8> + Send + Sync>;
+/// Told the name of each entry whose change is on disk.
+type OnSaved = Box<dyn Fn(&str) + Send + Sync>;
+
+struct Changes<T> {
+    /// Of the table with all changes.
+    version: DataVersion,
+    /// Of what is in the file.
+    saved_version: DataVersion,
+    /// Changes that are not in the file, in their order.
+    unsaved: Vec<Change<T>>,
+    /// Whether a thread is writing them.
+    is_writing: bool,
+}
+
+struct Change<T> {
+    /// What was there before; `None` where nothing was.
+    replaced: Vec<(Arc<str>, Option<Arc<T>>)>,
+    done: oneshot::Sender<Result<(), SaveError>>,
+}
+
+/// A change that was taken back.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum SaveError {
+    /// The file could not be written.
+    #[error(transparent)]
+    File(Arc<StateFileError>),
+    /// The thread that writes panicked.
+    #[error("the change could not be written down")]
+    Panicked,
+}
+
+/// A change on its way to the disk.
+#[must_use = "a change counts when it is on disk"]
+pub(crate) struct Saving(Option<oneshot::Receiver<Result<(), SaveError>>>);
+
+impl Saving {
+    /// For who changed nothing.
+    pub(crate) fn nothing() -> Self {
+        Self(None)
+    }
+
+    /// Whether there is nothing to wait for.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Ends when the change is on disk.
+    ///
+    /// # Errors
+    /// It could not be written and is taken back.
+    pub(crate) async fn done(self) -> Result<(), SaveError> {
+        match self.0 {
+            Some(done) => done.await.unwrap_or(Err(SaveError::Panicked)),
+            None => Ok(()),
+        }
+    }
+
+    /// The same, for a thread that may wait; a task of the runtime may not.
+    pub(crate) fn wait(self) -> Result<(), SaveError> {
+        match self.0 {
+            Some(done) => done.blocking_recv().unwrap_or(Err(SaveError::Panicked)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> SavedTable<T> {
+    /// The table with what `file` held. `encode` makes the file's content; `saved` is told of every name whose change is on
+    /// disk.
+    pub(crate) fn new(
+        file: StateFile,
+        version: DataVersion,
+        entries: impl IntoIterator<Item = (String, T)>,
+        clock: Clock,
+        encode: impl Fn(DataVersion, Entries<T>) -> Vec<u8> + Send + Sync + 'static,
+        saved: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            entries: entries.into_iter().map(|(name, entry)| (Arc::from(name), Arc::new(entry))).collect(),
+            changes: Mutex::new(Changes { version, saved_version: version, unsaved: Vec::new(), is_writing: false }),
+            file,
+            clock,
+            encode: Box::new(encode),
+            saved: Box::new(saved),
+        })
+    }
+
+    /// An entry.
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<T>> {
+        self.entries.get(name).map(|entry| Arc::clone(&entry))
+    }
+
+    /// Whether there is an entry of this name.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+
+    /// All entries and their version.
+    pub(crate) fn snapshot(&self) -> (DataVersion, Entries<T>) {
+        let changes = self.changes.lock();
+        (changes.version, self.all())
+    }
+
+    /// Keeps others from changing the table while its caller decides on a change.
+    pub(crate) fn lock(self: &Arc<Self>) -> Locked<'_, T> {
+        Locked { table: self, changes: self.changes.lock() }
+    }
+
+    fn all(&self) -> Entries<T> {
+        self.entries.iter().map(|entry| (Arc::clone(entry.key()), Arc::clone(entry.value()))).collect()
+    }
+
+    /// Puts an entry in, or takes it out; gives what was there.
+    fn replace(&self, name: &Arc<str>, entry: Option<Arc<T>>) -> Option<Arc<T>> {
+        match entry {
+            Some(entry) => self.entries.insert(Arc::clone(name), entry),
+            None => self.entries.remove(name).map(|(_, old)| old),
+        }
+    }
+
+    /// Writes until nothing is left, whatever happens.
+    fn write_all(&self) {
+        while catch_unwind(AssertUnwindSafe(|| self.write())).is_err() {
+            // The panic hook has reported it.
+            self.take_back(&SaveError::Panicked);
+        }
+    }
+
+    /// Writes until nothing is left.
+    fn write(&self) {
+        loop {
+            let (count, version, entries) = {
+                let mut changes = self.changes.lock();
+                if changes.unsaved.is_empty() {
+                    changes.is_writing = false;
+                    return;
+                }
+                (changes.unsaved.len(), changes.version, self.all())
+            };
+            match self.file.write((self.encode)(version, entries)) {
+                Ok(()) => self.written(count, version),
+                Err(error) => {
+                    tracing::error!(%error, "changes are taken back, for they cannot be written down");
+                    self.take_back(&SaveError::File(Arc::new(error)));
+                }
+            }
+        }
+    }
+
+    /// The first `count` changes are on disk.
+    fn written(&self, count: usize, version: DataVersion) {
+        let saved: Vec<_> = {
+            let mut changes = self.changes.lock();
+            changes.saved_version = version;
+            changes.unsaved.drain(..count).collect()
+        };
+        for change in saved {
+            change.replaced.iter().for_each(|(name, _)| (self.saved)(name));
+            // Nobody may wait any more.
+            let _ = change.done.send(Ok(()));
+        }
+    }
+
+    fn take_back(&self, error: &SaveError) {
+        let mut changes = self.changes.lock();
+        changes.version = changes.saved_version;
+        for change in std::mem::take(&mut changes.unsaved).into_iter().rev() {
+            for (name, old) in change.replaced.into_iter().rev() {
+                self.replace(&name, old);
+            }
+            let _ = change.done.send(Err(error.clone()));
+        }
+    }
+}
+
+/// A table that only its holder changes.
+pub(crate) struct Locked<'a, T> {
+    table: &'a Arc<SavedTable<T>>,
+    changes: MutexGuard<'a, Changes<T>>,
+}
+
+impl<T: Send + Sync + 'static> Locked<'_, T> {
+    /// An entry.
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<T>> {
+        self.table.get(name)
+    }
+
+    /// Puts entries in, and takes those out that are `None`, all as one change and one version. With none at all there is a new
+    /// version of the table as it is.
+    ///
+    /// Call it within the runtime: the writing thread is one of its.
+    pub(crate) fn change(mut self, entries: impl IntoIterator<Item = (String, Option<Arc<T>>)>) -> Saving {
+        let mut replaced = Vec::new();
+        for (name, entry) in entries {
+            let name = Arc::from(name);
+            let old = self.table.replace(&name, entry);
+            replaced.push((name, old));
+        }
+        let (done, saving) = oneshot::channel();
+        let changes = &mut *self.changes;
+        changes.version.advance(0, self.table.clock.now());
+        changes.unsaved.push(Change { replaced, done });
+        if !std::mem::replace(&mut changes.is_writing, true) {
+            let table = Arc::clone(self.table);
+            drop(tokio::task::spawn_blocking(move || table.write_all()));
+        }
+        Saving(Some(saving))
+    }
+}
+
+#[cfg(test)]
+mod tests;

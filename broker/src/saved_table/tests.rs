@@ -1,0 +1,135 @@
+//! Changes that share a write, and changes that cannot be written.
+
+use std::path::Path;
+use std::sync::mpsc;
+
+use super::*;
+
+/// A table of texts whose file lists names and values. Each write first takes a permit.
+struct Fixture {
+    folder: tempfile::TempDir,
+    table: Arc<SavedTable<&'static str>>,
+    permits: Option<mpsc::Sender<()>>,
+    saved: Arc<Mutex<Vec<String>>>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (permits, permitted) = mpsc::channel();
+        let permitted = Mutex::new(permitted);
+        let encode = move |version: DataVersion, entries: Entries<&'static str>| {
+            permitted.lock().recv().unwrap();
+            let entries: Vec<_> = entries.iter().map(|(name, text)| format!("{name}={text}")).collect();
+            format!("{} {}", version.counter, entries.join(" ")).into_bytes()
+        };
+        let saved = Arc::new(Mutex::new(Vec::new()));
+        let names = Arc::clone(&saved);
+        let table = SavedTable::new(
+            StateFile::new(folder.path().join("config/table.json")),
+            DataVersion::default(),
+            [("old".to_owned(), "0")],
+            Clock,
+            encode,
+            move |name| names.lock().push(name.to_owned()),
+        );
+        Self { folder, table, permits: Some(permits), saved }
+    }
+
+    fn put(&self, name: &str, text: &'static str) -> Saving {
+        self.table.lock().change([(name.to_owned(), Some(Arc::new(text)))])
+    }
+
+    fn remove(&self, name: &str) -> Saving {
+        self.table.lock().change([(name.to_owned(), None)])
+    }
+
+    /// Lets one write go on.
+    fn permit(&self) {
+        self.permits.as_ref().unwrap().send(()).unwrap();
+    }
+
+    fn without_more_permits(self) -> Self {
+        Self { permits: None, ..self }
+    }
+
+    fn config(&self) -> std::path::PathBuf {
+        self.folder.path().join("config")
+    }
+
+    fn written(&self) -> String {
+        std::fs::read_to_string(self.config().join("table.json")).unwrap()
+    }
+
+    fn content(&self) -> Vec<(String, &'static str)> {
+        self.table.snapshot().1.iter().map(|(name, text)| (name.to_string(), **text)).collect()
+    }
+}
+
+fn entries(list: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
+    list.iter().map(|(name, text)| ((*name).to_owned(), *text)).collect()
+}
+
+fn break_folder(config: &Path) {
+    std::fs::write(config, "a file where the folder is to be").unwrap();
+}
+
+#[tokio::test]
+async fn one_write_covers_all_changes_that_came_while_another_was_under_way() {
+    let fixture = Fixture::new();
+    let first = fixture.put("first", "1");
+    let others: Vec<_> = ["a", "b", "c"].into_iter().map(|name| fixture.put(name, "2")).collect();
+    let last = fixture.remove("old");
+    // The changes are there when the second write begins, whether or not the first one saw them. A third would panic.
+    fixture.permit();
+    fixture.permit();
+    let fixture = fixture.without_more_permits();
+    first.done().await.unwrap();
+    for saving in others {
+        saving.done().await.unwrap();
+    }
+    last.done().await.unwrap();
+    assert_eq!(fixture.written(), "5 a=2 b=2 c=2 first=1");
+    assert_eq!(*fixture.saved.lock(), ["first", "a", "b", "c", "old"]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_is_taken_back_with_all_that_was_built_upon_it() {
+    let fixture = Fixture::new();
+    break_folder(&fixture.config());
+    let first = fixture.put("old", "1");
+    let second = fixture.put("new", "1");
+    let third = fixture.remove("old");
+    assert_eq!(fixture.content(), entries(&[("new", "1")]), "it holds at once");
+    fixture.permit();
+    for saving in [first, second, third] {
+        let error = saving.done().await.unwrap_err().to_string();
+        assert!(error.contains("table.json"), "{error}");
+    }
+    assert_eq!(fixture.content(), entries(&[("old", "0")]));
+    assert_eq!(fixture.table.snapshot().0, DataVersion::default());
+    assert!(fixture.saved.lock().is_empty());
+
+    std::fs::remove_file(fixture.config()).unwrap();
+    fixture.permit();
+    fixture.put("new", "2").done().await.unwrap();
+    assert_eq!(fixture.written(), "1 new=2 old=0");
+}
+
+#[tokio::test]
+async fn a_new_version_needs_no_change() {
+    let fixture = Fixture::new();
+    fixture.permit();
+    fixture.table.lock().change([]).done().await.unwrap();
+    assert_eq!(fixture.written(), "1 old=0");
+    assert!(fixture.saved.lock().is_empty());
+}
+
+#[tokio::test]
+async fn a_writer_that_panics_leaves_nobody_waiting() {
+    let fixture = Fixture::new().without_more_permits();
+    for _ in 0..2 {
+        assert!(matches!(fixture.put("new", "1").done().await, Err(SaveError::Panicked)));
+        assert_eq!(fixture.content(), entries(&[("old", "0")]));
+    }
+}
