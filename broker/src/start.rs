@@ -113,6 +113,7 @@ impl Running {
     pub async fn stop(self) {
         registration::unregister(&self.broker).await;
         self.stop.send_replace(true);
+        self.broker.held_pulls.end();
         for server in self.servers {
             // A server that panicked has reported it.
             let _ = server.await;
@@ -121,8 +122,9 @@ impl Running {
             task.abort();
             let _ = task.await;
         }
+        // It notes its progress among the offsets.
+        transaction::stop(&self.broker).await;
         tasks::save_offsets(&self.broker);
-        transaction::stop(&self.broker);
         self.broker.schedule.stop();
         schedule::save(&self.broker).await;
         let store = Arc::clone(&self.broker.store);

@@ -4,17 +4,19 @@
 
 mod harness;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use apogee_config::BrokerSettings;
 use apogee_remoting::client::{Client, ClientOptions};
 use apogee_remoting::message::id::OffsetMessageId;
-use apogee_remoting::message::record::Record;
+use apogee_remoting::message::record::{Record, entries};
+use apogee_remoting::protocol::offset::{ConsumerOffsetSerializeWrapper, GetMaxOffsetRequestHeader};
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::protocol::transaction::{CheckTransactionStateRequestHeader, EndTransactionRequestHeader};
 use apogee_remoting::server::{Peer, Reply, Service};
-use apogee_remoting::{Command, RequestCode, ResponseCode};
+use apogee_remoting::{Command, RequestCode, ResponseCode, json};
 use harness::{TIMEOUT, TestBroker, pull_header, send_header};
 use tokio::sync::mpsc;
 
@@ -181,6 +183,39 @@ async fn a_restart_knows_which_halves_ended() {
     broker.stop().await;
 }
 
+/// A check stores halves again. A stop in the middle of one must not leave both where the next start checks: the producer
+/// would be asked about both, and commit both.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_in_the_middle_of_a_check_leaves_each_half_once() {
+    const HALVES: i64 = 200;
+    let broker = TestBroker::start_with(|settings| {
+        checked(settings);
+        settings.broker.transaction_check_interval = 1;
+        settings.broker.transaction_check_max = i32::MAX;
+    })
+    .await;
+    let keys: BTreeSet<_> = (0..HALVES).map(|number| format!("U{number}")).collect();
+    for key in &keys {
+        Half::send(&broker, &format!("TRAN_MSG\u{1}true\u{2}PGROUP\u{1}PG\u{2}UNIQ_KEY\u{1}{key}\u{2}"), 0).await;
+    }
+    broker.wait_for("checks", async |broker| (end(broker, HALF_TOPIC).await > 2 * HALVES).then_some(())).await;
+    let broker = broker.restart_with(unchecked).await;
+
+    let offsets = broker.ok(Command::request(RequestCode::GET_ALL_CONSUMER_OFFSET)).await;
+    let offsets: ConsumerOffsetSerializeWrapper = json::from_slice(&offsets.body.bytes()).unwrap();
+    let mut offset = offsets.offset_table[&format!("{HALF_TOPIC}@CID_RMQ_SYS_TRANS")][&0];
+    let mut left = Vec::new();
+    while offset < end(&broker, HALF_TOPIC).await {
+        let answer = broker.ok(pull(HALF_TOPIC, 0, offset)).await;
+        offset = answer.field("nextBeginOffset").unwrap().parse().unwrap();
+        let bytes = answer.body.bytes();
+        left.extend(entries(&bytes).map(|half| half.unwrap().properties.get_str("UNIQ_KEY").unwrap().to_owned()));
+    }
+    left.sort_unstable();
+    assert_eq!(left, keys.into_iter().collect::<Vec<_>>());
+    broker.stop().await;
+}
+
 /// A first half as its producer knows it.
 struct Half {
     /// Physical offset.
@@ -294,6 +329,13 @@ impl Message {
     fn has(&self, property: &str) -> bool {
         self.properties.contains(property)
     }
+}
+
+/// The offset behind the newest message of queue 0.
+async fn end(broker: &TestBroker, topic: &str) -> i64 {
+    let header = GetMaxOffsetRequestHeader { topic, queue_id: 0, committed: true };
+    let answer = broker.ok(TestBroker::request(RequestCode::GET_MAX_OFFSET, &header)).await;
+    answer.field("offset").unwrap().parse().unwrap()
 }
 
 async fn is_empty(broker: &TestBroker, topic: &str, queue_id: i32) -> bool {

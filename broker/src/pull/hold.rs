@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 use tokio::sync::oneshot;
@@ -16,6 +16,7 @@ pub(crate) struct HeldPulls {
     /// Number of held pulls, so that an arrival costs one load where nobody waits.
     count: AtomicUsize,
     next_id: AtomicU64,
+    ended: AtomicBool,
 }
 
 struct Held {
@@ -38,8 +39,8 @@ pub(crate) struct Hold {
 impl HeldPulls {
     /// Registers a pull that waits for a message at `offset` or behind that passes `filter`.
     ///
-    /// The caller looks at the queue's end once more afterwards: a message that arrived between its
-    /// last look and this call woke nobody.
+    /// The caller looks at the queue's end, and whether waiting has [ended](Self::has_ended), once more afterwards: what
+    /// came between its last look and this call woke nobody.
     pub(crate) fn hold(self: &Arc<Self>, topic: &str, queue_id: i32, offset: i64, filter: TagFilter) -> Hold {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (wake, woken) = oneshot::channel();
@@ -75,6 +76,22 @@ impl HeldPulls {
         }
     }
 
+    /// Wakes all, and lets nobody wait any more: the broker is about to stop.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        for mut queues in self.topics.iter_mut() {
+            for pull in queues.values_mut().flat_map(|held| held.drain(..)) {
+                let _ = pull.wake.send(());
+                self.count.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Whether nobody is to wait any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::SeqCst)
+    }
+
     /// Number of pulls that wait now.
     pub(crate) fn len(&self) -> usize {
         self.count.load(Ordering::SeqCst)
@@ -82,7 +99,7 @@ impl HeldPulls {
 }
 
 impl Hold {
-    /// Ends when a message for this pull arrived.
+    /// Ends when a message for this pull arrived, or when nobody is to wait any more.
     pub(crate) async fn woken(&mut self) {
         // The sender goes away only by sending, or with this hold.
         let _ = (&mut self.woken).await;
@@ -128,6 +145,16 @@ mod tests {
         pulls.arrived("T", 0, 7, 7);
         assert!(is_woken(&mut tagged) && is_woken(&mut ahead));
         assert_eq!(pulls.len(), 1);
+    }
+
+    #[test]
+    fn an_end_wakes_all() {
+        let pulls = Arc::new(HeldPulls::default());
+        let mut holds = [("T", 0), ("T", 1), ("U", 0)].map(|(topic, queue)| pulls.hold(topic, queue, 5, TagFilter::All));
+        assert!(!pulls.has_ended());
+        pulls.end();
+        assert!(pulls.has_ended() && pulls.len() == 0);
+        assert!(holds.iter_mut().all(is_woken));
     }
 
     #[test]

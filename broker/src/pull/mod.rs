@@ -75,27 +75,30 @@ async fn finish(broker: Arc<Broker>, peer: Arc<Peer>, request: Arc<Command>, mut
     let mut deadline = None;
     // End of the queue at the last attempt that was made in place of a wait.
     let mut looked_at = None;
+    let may_hold = |deadline: Option<Instant>| {
+        !broker.held_pulls.has_ended() && deadline.is_none_or(|deadline| Instant::now() < deadline)
+    };
     loop {
-        let may_hold = deadline.is_none_or(|deadline| Instant::now() < deadline);
         state = match state {
             Attempt::Answer(answer) => return answer,
             Attempt::NeedsThread => {
-                let (broker, peer, request) = (Arc::clone(&broker), Arc::clone(&peer), Arc::clone(&request));
                 // A first attempt that came this far has taken up nothing; one after a hold has a deadline.
-                let mode = Mode { is_first: deadline.is_none(), may_hold, may_wait_for_disk: true };
+                let mode = Mode { is_first: deadline.is_none(), may_hold: may_hold(deadline), may_wait_for_disk: true };
+                let (broker, peer, request) = (Arc::clone(&broker), Arc::clone(&peer), Arc::clone(&request));
                 on_thread(move || attempt(&broker, &peer, &request, mode)).await
             }
             Attempt::Hold(plan) => {
-                let deadline = *deadline.get_or_insert_with(|| Instant::now() + plan.time);
+                let until = *deadline.get_or_insert_with(|| Instant::now() + plan.time);
                 let mut hold = broker.held_pulls.hold(&plan.topic, plan.queue_id, plan.offset, plan.filter);
                 // A message that came before the hold was in place has woken nobody. One that cannot be read, because
                 // a file of the queue is missing, is looked for once.
                 let max = broker.store.max_offset(&plan.topic, plan.queue_id);
-                if max <= plan.offset || looked_at.replace(max) == Some(max) {
-                    let _ = timeout_at(deadline, hold.woken()).await;
+                let has_news = max > plan.offset && looked_at.replace(max) != Some(max);
+                if !has_news && !broker.held_pulls.has_ended() {
+                    let _ = timeout_at(until, hold.woken()).await;
                 }
                 drop(hold);
-                let mode = Mode { is_first: false, may_hold: Instant::now() < deadline, may_wait_for_disk: false };
+                let mode = Mode { is_first: false, may_hold: may_hold(deadline), may_wait_for_disk: false };
                 attempt(&broker, &peer, &request, mode)
             }
         };

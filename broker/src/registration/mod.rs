@@ -25,7 +25,7 @@ use crate::topic::{PERM_READ, PERM_WRITE};
 const PERIOD: std::ops::RangeInclusive<i32> = 10_000..=60_000;
 /// A name server that does not answer keeps nobody waiting longer than this.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
-const UNREGISTER_TIMEOUT: Duration = Duration::from_millis(500);
+const UNREGISTER_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Registers now, then every `registerNameServerPeriod` and with every change of a topic. Never ends.
 pub(crate) async fn keep_registered(broker: Arc<Broker>) {

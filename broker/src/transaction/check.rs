@@ -12,34 +12,35 @@ use super::{HALF_TOPIC, QUEUE, ask, immunity};
 use crate::topic::{PERM_READ, PERM_WRITE};
 use crate::{Broker, names};
 
-/// How far a check came.
-pub(super) struct Checked {
-    /// The first half that it did not pass.
-    pub(super) half: i64,
-    /// The first note that still means something.
-    pub(super) note: i64,
+/// Goes over the halves once, or until checks are stopped.
+///
+/// # Errors
+/// A half cannot be read. Those before it are passed: their copies take their places.
+pub(super) fn check(broker: &Broker) -> io::Result<()> {
+    let transactions = &broker.transactions;
+    let _checking = transactions.checking.lock();
+    let min = broker.store.min_offset(HALF_TOPIC, QUEUE);
+    let mut next = transactions.halves.lock().checked().max(min);
+    let checked = pass_all(broker, &mut next);
+    transactions.halves.lock().pass(next);
+    checked
 }
 
-/// Goes over the halves once.
-pub(super) fn check(broker: &Broker) -> io::Result<Checked> {
+/// Passes halves from `next` on; it is the first that is not passed afterwards.
+fn pass_all(broker: &Broker, next: &mut i64) -> io::Result<()> {
     let started = broker.now();
-    let min = broker.store.min_offset(HALF_TOPIC, QUEUE);
-    let mut next = broker.transactions.halves.lock().checked().max(min);
-    'halves: loop {
-        let units = broker.store.units(HALF_TOPIC, QUEUE, next, AT_ONCE)?;
+    loop {
+        let units = broker.store.units(HALF_TOPIC, QUEUE, *next, AT_ONCE)?;
         if units.is_empty() {
-            break;
+            return Ok(());
         }
         for (offset, unit) in units {
-            if !pass(broker, started, offset, unit)? {
-                break 'halves;
+            if broker.transactions.is_stopped() || !pass(broker, started, offset, unit)? {
+                return Ok(());
             }
-            next = offset + 1;
+            *next = offset + 1;
         }
     }
-    let mut halves = broker.transactions.halves.lock();
-    halves.pass(next);
-    Ok(Checked { half: next, note: halves.pass_notes() })
 }
 
 /// Passes one half; `false` when it is not its time, nor that of those behind it.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 pub(super) struct Halves {
     /// No half before this waits for its end.
     checked: i64,
-    /// Halves that ended and that no check has passed since.
+    /// Halves that ended. They are kept until the second check after that, for producers that answer late.
     ended: HashSet<i64>,
     /// Where a half was stored again: from any offset that a producer may know to the last one.
     moved: HashMap<i64, i64>,
@@ -76,13 +76,13 @@ impl Halves {
         }
     }
 
-    /// A check has passed all halves before an offset; what is known of them is of no use any more.
+    /// A check has passed all halves before an offset. With the next one what is known of them is forgotten.
     pub(super) fn pass(&mut self, checked: i64) {
-        self.checked = checked;
-        self.ended.retain(|half| *half >= checked);
+        let kept_from = std::mem::replace(&mut self.checked, checked);
+        self.ended.retain(|half| *half >= kept_from);
         let moved = &mut self.moved;
         self.known_as.retain(|latest, known_as| {
-            let stays = *latest >= checked;
+            let stays = *latest >= kept_from;
             if !stays {
                 for half in known_as {
                     moved.remove(half);
@@ -150,6 +150,8 @@ mod tests {
         halves.end(5);
         assert!([1, 5, 9].iter().all(|half| halves.is_ended(*half)));
         assert_eq!(halves.unwritten(), [9, 5]);
+        halves.pass(10);
+        assert!([1, 5, 9].iter().all(|half| halves.is_ended(*half)), "a producer may answer once more");
         halves.pass(10);
         assert!(halves.moved.is_empty() && halves.known_as.is_empty() && halves.ended.is_empty());
     }

@@ -16,6 +16,8 @@ mod notes;
 mod resume;
 mod task;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use apogee_remoting::message::properties::{PropertiesBuf, key};
 use apogee_store::Store;
 use parking_lot::Mutex;
@@ -41,6 +43,9 @@ pub(crate) struct Transactions {
     halves: Mutex<Halves>,
     /// There are ends that are not noted yet.
     unwritten: Notify,
+    /// Held by the one who checks.
+    checking: Mutex<()>,
+    stopped: AtomicBool,
     pub(crate) metrics: Metrics,
 }
 
@@ -51,7 +56,23 @@ impl Transactions {
     /// A file of the store cannot be read.
     pub(crate) fn open(store: &Store, offsets: &OffsetTable, metrics: Metrics) -> std::io::Result<Self> {
         let halves = load::load(store, offsets)?;
-        Ok(Self { halves: Mutex::new(halves), unwritten: Notify::new(), metrics })
+        Ok(Self {
+            halves: Mutex::new(halves),
+            unwritten: Notify::new(),
+            checking: Mutex::default(),
+            stopped: AtomicBool::new(false),
+            metrics,
+        })
+    }
+
+    /// Ends checks; when this returns, none is under way.
+    fn stop_checks(&self) {
+        self.stopped.store(true, Ordering::Release);
+        drop(self.checking.lock());
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
     }
 }
 

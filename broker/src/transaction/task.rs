@@ -9,6 +9,7 @@ use tokio::time::sleep;
 
 use super::{GROUP, HALF_TOPIC, OP_HALF_TOPIC, QUEUE, check, notes};
 use crate::Broker;
+use crate::thread::on_thread;
 
 /// Looks after halves again and again. A slave leaves that to its master.
 pub(crate) async fn check_for_ever(broker: Arc<Broker>) {
@@ -20,16 +21,20 @@ pub(crate) async fn check_for_ever(broker: Arc<Broker>) {
         let checking = Arc::clone(&broker);
         // A panic was reported by the panic hook; the next turn is another try.
         let Ok(checked) = spawn_blocking(move || check::check(&checking)).await else { continue };
-        match checked {
-            Ok(checked) => note_progress(&broker, &checked).await,
-            Err(error) => tracing::error!(%error, "half messages cannot be read"),
+        if let Err(error) = checked {
+            tracing::error!(%error, "half messages cannot be read");
         }
+        note_progress(&broker).await;
     }
 }
 
-/// Remembers how far a check came; not before the copies that it made are on disk, for they are all that is left of their halves.
-async fn note_progress(broker: &Broker, checked: &check::Checked) {
-    for (topic, offset) in [(HALF_TOPIC, checked.half), (OP_HALF_TOPIC, checked.note)] {
+/// Remembers how far checks came; not before the copies that they made are on disk, for they are all that is left of their halves.
+async fn note_progress(broker: &Broker) {
+    let (half, note) = {
+        let mut halves = broker.transactions.halves.lock();
+        (halves.checked(), halves.pass_notes())
+    };
+    for (topic, offset) in [(HALF_TOPIC, half), (OP_HALF_TOPIC, note)] {
         if broker.offsets.consumed(GROUP, topic, QUEUE) == Some(offset) {
             continue;
         }
@@ -54,10 +59,17 @@ pub(crate) async fn write_notes_for_ever(broker: Arc<Broker>) {
     }
 }
 
-/// Notes all ends, as the last thing that is done for transactions.
-pub(crate) fn stop(broker: &Broker) {
-    write_notes(broker);
-    save_metrics(broker);
+/// Ends checks, and notes all ends and how far the checks came: without that, the next start would check halves again whose
+/// copies are checked as well, and a transaction could be committed twice.
+pub(crate) async fn stop(broker: &Arc<Broker>) {
+    let stopping = Arc::clone(broker);
+    on_thread(move || {
+        stopping.transactions.stop_checks();
+        write_notes(&stopping);
+        save_metrics(&stopping);
+    })
+    .await;
+    note_progress(broker).await;
 }
 
 /// Writes the number of pending transactions down if it changed.

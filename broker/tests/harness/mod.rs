@@ -63,6 +63,12 @@ impl TestBroker {
         Box::pin(Self::run(self.folder, self.settings)).await
     }
 
+    /// The same with changed settings.
+    pub async fn restart_with(mut self, change: impl FnOnce(&mut BrokerSettings)) -> Self {
+        change(&mut self.settings);
+        Box::pin(self.restart()).await
+    }
+
     /// Ends the broker, lets `change` at its store folder, and starts it again, if it starts.
     pub async fn restart_after(self, change: impl FnOnce(&Path)) -> Result<Self, StartError> {
         drop(self.client);
