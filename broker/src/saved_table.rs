@@ -126,6 +126,11 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
         self.entries.contains_key(name)
     }
 
+    /// Version of the table.
+    pub(crate) fn version(&self) -> DataVersion {
+        self.changes.lock().version
+    }
+
     /// All entries and their version.
     pub(crate) fn snapshot(&self) -> (DataVersion, Entries<T>) {
         let changes = self.changes.lock();

@@ -91,8 +91,8 @@ impl Running {
             })
         };
         let servers = vec![serve(main, false), serve(fast, true)];
-        registration::register_all(&broker).await;
         let tasks = tasks::spawn(&broker);
+        registration::settled(&broker).await;
         Ok(Self { broker, serialization, stop, servers, tasks })
     }
 

@@ -23,6 +23,7 @@ pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
     let cleaning = Duration::from_millis(broker.settings().store.clean_resource_interval.max(1) as u64);
     vec![
         tokio::spawn(registration::keep_registered(Arc::clone(broker))),
+        tokio::spawn(registration::keep_alive(Arc::clone(broker))),
         every(offsets, broker, save_offsets),
         tokio::spawn(schedule::run(Arc::clone(broker))),
         tokio::spawn(save_delay_offsets(Arc::clone(broker))),

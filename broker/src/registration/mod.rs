@@ -2,7 +2,6 @@
 
 mod changes;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +10,14 @@ use apogee_remoting::client::NameServers;
 use apogee_remoting::message::record::crc;
 use apogee_remoting::protocol::kv::KVTable;
 use apogee_remoting::protocol::register::{
-    RegisterBrokerBody, RegisterBrokerRequestHeader, UnRegisterBrokerRequestHeader,
+    BrokerHeartbeatRequestHeader, RegisterBrokerBody, RegisterBrokerRequestHeader, UnRegisterBrokerRequestHeader,
 };
-use apogee_remoting::protocol::topic::{TopicConfig, TopicConfigAndMappingSerializeWrapper};
+use apogee_remoting::protocol::topic::{
+    TopicConfig, TopicConfigAndMappingSerializeWrapper, TopicConfigSerializeWrapper,
+};
 use apogee_remoting::{Command, RequestCode, ResponseCode, json};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 pub(crate) use changes::TopicChanges;
 
@@ -25,13 +28,18 @@ use crate::topic::{PERM_READ, PERM_WRITE};
 const PERIOD: std::ops::RangeInclusive<i32> = 10_000..=60_000;
 /// A name server that does not answer keeps nobody waiting longer than this.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
+/// Milliseconds; whatever is configured.
+const SHORTEST_HEARTBEAT: i64 = 10;
 const UNREGISTER_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Registers now, then every `registerNameServerPeriod` and with every change of a topic. Never ends.
 pub(crate) async fn keep_registered(broker: Arc<Broker>) {
+    let mut calls = JoinSet::new();
     loop {
-        let settings = broker.settings();
-        let period = settings.broker.register_name_server_period.clamp(*PERIOD.start(), *PERIOD.end());
+        let pending = broker.topic_changes.take();
+        register(&broker, None, &mut calls).await;
+        broker.topic_changes.done(&pending);
+        let period = broker.settings().broker.register_name_server_period.clamp(*PERIOD.start(), *PERIOD.end());
         let next = tokio::time::sleep(Duration::from_millis(period as u64));
         tokio::pin!(next);
         loop {
@@ -39,20 +47,44 @@ pub(crate) async fn keep_registered(broker: Arc<Broker>) {
                 () = &mut next => break,
                 () = broker.topic_changes.noted() => {
                     let pending = broker.topic_changes.take();
-                    register(&broker, Some(&pending.topics.iter().map(String::as_str).collect::<Vec<_>>())).await;
+                    register(&broker, pending.single(), &mut calls).await;
                     broker.topic_changes.done(&pending);
                 }
             }
         }
-        register_all(&broker).await;
     }
 }
 
-/// Tells all name servers all topics.
-pub(crate) async fn register_all(broker: &Broker) {
-    let pending = broker.topic_changes.take();
-    register(broker, None).await;
-    broker.topic_changes.done(&pending);
+/// Tells the name servers every `brokerHeartbeatInterval` that this broker lives, where they are told to miss it sooner than it
+/// registers again (`enableSlaveActingMaster`). Never ends.
+pub(crate) async fn keep_alive(broker: Arc<Broker>) {
+    loop {
+        let interval = i64::from(broker.settings().broker.broker_heartbeat_interval).max(SHORTEST_HEARTBEAT);
+        tokio::time::sleep(Duration::from_millis(interval as u64)).await;
+        if let Some(heartbeat) = heartbeat(&broker) {
+            for (server, error) in broker.name_servers.send_one_way_all(heartbeat, LONGEST_WAIT).await {
+                tracing::debug!(server, %error, "no heartbeat to the name server");
+            }
+        }
+    }
+}
+
+fn heartbeat(broker: &Broker) -> Option<Command> {
+    let settings = broker.settings();
+    let config = &settings.broker;
+    let header = BrokerHeartbeatRequestHeader {
+        cluster_name: &config.broker_cluster_name,
+        broker_addr: &broker.address,
+        broker_name: Some(&config.broker_name),
+        broker_id: None,
+        epoch: None,
+        max_offset: None,
+        confirm_offset: None,
+        heartbeat_timeout_mills: None,
+        election_priority: None,
+    };
+    let request = || Command::request(RequestCode::BROKER_HEARTBEAT).with_header(&header);
+    config.enable_slave_acting_master.then(request)
 }
 
 /// Ends when the name servers know of every change so far: whoever made one asks them for the route next.
@@ -78,8 +110,46 @@ pub(crate) async fn unregister(broker: &Broker) {
     }
 }
 
-/// Tells all name servers at once the named topics, or all.
-async fn register(broker: &Broker, only: Option<&[&str]>) {
+/// Tells all name servers at once a topic, or all. Ends when they have answered, but not later than after [`LONGEST_WAIT`]:
+/// who takes longer holds up nobody, and goes on among the `calls`.
+async fn register(broker: &Arc<Broker>, only: Option<&str>, calls: &mut JoinSet<()>) {
+    while calls.try_join_next().is_some() {}
+    // One that is gone again is told with all the others.
+    let only = only.and_then(|topic| broker.topics.get(topic));
+    let request = request(broker, only.as_deref());
+    let (ends, mut all_ended) = mpsc::channel::<()>(1);
+    for server in &*broker.name_servers.addresses() {
+        let call = register_with(Arc::clone(broker), server.clone(), request.clone(), only.is_some());
+        let end = ends.clone();
+        calls.spawn(async move {
+            call.await;
+            drop(end);
+        });
+    }
+    drop(ends);
+    // Nothing is ever sent: it ends with the last call, or with the time.
+    let _ = tokio::time::timeout(LONGEST_WAIT, all_ended.recv()).await;
+}
+
+async fn register_with(broker: Arc<Broker>, server: String, request: Command, is_single: bool) {
+    let timeout = Duration::from_millis(broker.settings().broker.register_broker_timeout_mills.max(1) as u64);
+    let is_success = |answer: &Command| answer.response_code() == ResponseCode::SUCCESS;
+    let mut answer = broker.name_servers.call(&server, request, timeout).await;
+    if is_single && answer.as_ref().is_ok_and(|answer| !is_success(answer)) {
+        // It does not know this broker, having been restarted for instance (trap 24).
+        answer = broker.name_servers.call(&server, self::request(&broker, None), timeout).await;
+    }
+    match answer {
+        Ok(answer) if is_success(&answer) => take_order_topics(&broker, &answer).await,
+        Ok(answer) => {
+            tracing::warn!(server, code = answer.code, remark = ?answer.remark, "the name server refused the registration");
+        }
+        Err(error) => tracing::warn!(server, %error, "cannot register with the name server"),
+    }
+}
+
+/// The request that tells a topic, or all.
+fn request(broker: &Broker, only: Option<&TopicConfig>) -> Command {
     let settings = broker.settings();
     let config = &settings.broker;
     let body = registration(broker, config, only).encode(config.compressed_register);
@@ -94,24 +164,12 @@ async fn register(broker: &Broker, only: Option<&[&str]>) {
         compressed: config.compressed_register,
         body_crc32: crc(&body) as i32,
     };
-    let request = Command::request(RequestCode::REGISTER_BROKER).with_header(&header).with_body(body);
-    let timeout = Duration::from_millis(config.register_broker_timeout_mills.max(1) as u64);
-    for (server, result) in broker.name_servers.call_all(request, timeout).await {
-        match result {
-            Ok(answer) if answer.response_code() == ResponseCode::SUCCESS => take_order_topics(broker, &answer).await,
-            Ok(answer) => {
-                tracing::warn!(server, code = answer.code, remark = ?answer.remark, "the name server refused the registration");
-            }
-            Err(error) => tracing::warn!(server, %error, "cannot register with the name server"),
-        }
-    }
+    Command::request(RequestCode::REGISTER_BROKER).with_header(&header).with_body(body)
 }
 
-/// What is told: the topics with their version, in the permissions that the broker as a whole has.
-fn registration(broker: &Broker, config: &BrokerConfig, only: Option<&[&str]>) -> RegisterBrokerBody {
-    let topics = broker.topics.snapshot();
+/// What is told: topics with the version of them all, in the permissions that the broker as a whole has.
+fn registration(broker: &Broker, config: &BrokerConfig, only: Option<&TopicConfig>) -> RegisterBrokerBody {
     let is_whole = config.broker_permission & (PERM_READ | PERM_WRITE) == PERM_READ | PERM_WRITE;
-    let told = |name: &String| only.is_none_or(|only| only.contains(&name.as_str()));
     let limited = |topic: TopicConfig| {
         if is_whole {
             topic
@@ -125,16 +183,15 @@ fn registration(broker: &Broker, config: &BrokerConfig, only: Option<&[&str]>) -
             }
         }
     };
-    let table: BTreeMap<_, _> = topics
-        .topic_config_table
-        .into_iter()
-        .filter(|(name, _)| told(name))
-        .map(|(name, topic)| (name, limited(topic)))
-        .collect();
+    let TopicConfigSerializeWrapper { data_version, mut topic_config_table } = match only {
+        Some(topic) => broker.topics.snapshot_of(topic),
+        None => broker.topics.snapshot(),
+    };
+    topic_config_table.values_mut().for_each(|topic| *topic = limited(std::mem::take(topic)));
     RegisterBrokerBody {
         topic_config_serialize_wrapper: TopicConfigAndMappingSerializeWrapper {
-            data_version: topics.data_version,
-            topic_config_table: table,
+            data_version,
+            topic_config_table,
             ..TopicConfigAndMappingSerializeWrapper::default()
         },
         ..RegisterBrokerBody::default()

@@ -134,6 +134,12 @@ impl TopicTable {
         Ok(())
     }
 
+    /// One topic with the version of all.
+    pub(crate) fn snapshot_of(&self, topic: &TopicConfig) -> TopicConfigSerializeWrapper {
+        let named = (topic.topic_name.clone(), topic.clone());
+        TopicConfigSerializeWrapper { data_version: self.topics.version(), topic_config_table: [named].into() }
+    }
+
     /// All topics and their version.
     pub(crate) fn snapshot(&self) -> TopicConfigSerializeWrapper {
         let (version, topics) = self.topics.snapshot();

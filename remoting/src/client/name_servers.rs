@@ -44,6 +44,14 @@ impl NameServers {
         old.iter().filter(|address| !new.contains(address)).for_each(|address| self.client.disconnect(address));
     }
 
+    /// Sends the request to one of them.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn call(&self, address: &str, command: Command, timeout: Duration) -> Result<Command, CallError> {
+        self.client.call(address, command, timeout).await
+    }
+
     /// Sends the request to all at once; what each of them said, in the order of the list.
     pub async fn call_all(&self, command: Command, timeout: Duration) -> Vec<(String, Result<Command, CallError>)> {
         let addresses = self.addresses();
