@@ -4,8 +4,10 @@
 //! busy. What cannot be written down is taken back, with everything that was changed behind it.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread;
 
 use apogee_config::state_file::{StateFile, StateFileError};
 use apogee_remoting::protocol::data_version::DataVersion;
@@ -55,6 +57,9 @@ pub(crate) enum SaveError {
     /// The file could not be written.
     #[error(transparent)]
     File(Arc<StateFileError>),
+    /// There is no thread that could write.
+    #[error("no thread to write the change down: {0}")]
+    NoThread(Arc<io::Error>),
     /// The thread that writes panicked.
     #[error("the change could not be written down")]
     Panicked,
@@ -198,7 +203,10 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
     }
 
     fn take_back(&self, error: &SaveError) {
-        let mut changes = self.changes.lock();
+        self.take_back_from(&mut self.changes.lock(), error);
+    }
+
+    fn take_back_from(&self, changes: &mut Changes<T>, error: &SaveError) {
         changes.version = changes.saved_version;
         for change in std::mem::take(&mut changes.unsaved).into_iter().rev() {
             for (name, old) in change.replaced.into_iter().rev() {
@@ -223,8 +231,6 @@ impl<T: Send + Sync + 'static> Locked<'_, T> {
 
     /// Puts entries in, and takes those out that are `None`, all as one change and one version. With none at all there is a new
     /// version of the table as it is.
-    ///
-    /// Call it within the runtime: the writing thread is one of its.
     pub(crate) fn change(mut self, entries: impl IntoIterator<Item = (String, Option<Arc<T>>)>) -> Saving {
         let mut replaced = Vec::new();
         for (name, entry) in entries {
@@ -238,7 +244,13 @@ impl<T: Send + Sync + 'static> Locked<'_, T> {
         changes.unsaved.push(Change { replaced, done });
         if !std::mem::replace(&mut changes.is_writing, true) {
             let table = Arc::clone(self.table);
-            drop(tokio::task::spawn_blocking(move || table.write_all()));
+            // None of the runtime's threads: all of those may be waiting for this one.
+            let writer = thread::Builder::new().name("table-writer".to_owned()).spawn(move || table.write_all());
+            if let Err(error) = writer {
+                changes.is_writing = false;
+                tracing::error!(%error, "changes are taken back, for there is no thread to write them down");
+                self.table.take_back_from(changes, &SaveError::NoThread(Arc::new(error)));
+            }
         }
         Saving(Some(saving))
     }

@@ -63,7 +63,9 @@ async fn a_topic_or_group_that_cannot_be_written_down_is_not_there() {
     let config = broker.store().join("config");
     // A folder where the writer wants its temporary file.
     let obstacles = ["topics.json.tmp", "subscriptionGroup.json.tmp"].map(|name| config.join(name));
-    obstacles.iter().for_each(|path| std::fs::create_dir_all(path).unwrap());
+    for path in &obstacles {
+        std::fs::create_dir_all(path).unwrap();
+    }
     let send = || TestBroker::request(RequestCode::SEND_MESSAGE, &send_header("T")).with_body("m".to_owned());
     for request in [send(), heartbeat("G"), pull("G")] {
         let answer = broker.call(request).await;
@@ -73,9 +75,15 @@ async fn a_topic_or_group_that_cannot_be_written_down_is_not_there() {
     assert_eq!(broker.call(topic()).await.response_code(), ResponseCode::TOPIC_NOT_EXIST);
     assert!(!is_listed(&broker.ok(group()).await));
     let members = Command::request(RequestCode::GET_CONSUMER_LIST_BY_GROUP).with_field("consumerGroup", "G");
-    assert_eq!(broker.call(members).await.response_code(), ResponseCode::SYSTEM_ERROR, "no member of a group that is not there");
+    assert_eq!(
+        broker.call(members).await.response_code(),
+        ResponseCode::SYSTEM_ERROR,
+        "no member of a group that is not there"
+    );
 
-    obstacles.iter().for_each(|path| std::fs::remove_dir(path).unwrap());
+    for path in &obstacles {
+        std::fs::remove_dir(path).unwrap();
+    }
     broker.ok(send()).await;
     broker.ok(heartbeat("G")).await;
     broker.ok(topic()).await;

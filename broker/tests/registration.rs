@@ -47,7 +47,7 @@ async fn a_silent_name_server_holds_up_nobody() {
         assert_eq!(other.route(topic).await, ResponseCode::SUCCESS, "{topic}");
     }
     broker.stop().await;
-    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_mins(1), "{:?}", began.elapsed());
     // It was told all the same.
     let mut last = None;
     while let Ok((code, _)) = told.try_recv() {
@@ -66,9 +66,7 @@ async fn a_broker_that_others_stand_in_for_sends_heartbeats() {
         settings.broker.broker_heartbeat_interval = 10;
     })
     .await;
-    let heartbeat = async {
-        while told.recv().await.unwrap().0 != RequestCode::BROKER_HEARTBEAT {}
-    };
+    let heartbeat = async { while told.recv().await.unwrap().0 != RequestCode::BROKER_HEARTBEAT {} };
     tokio::time::timeout(TIMEOUT, heartbeat).await.unwrap();
     broker.stop().await;
 }

@@ -137,11 +137,21 @@ def expected_codes(step, ours, reference):
     return lines
 
 
+def awaited(step, ours, reference):
+    """Lines about fields that the answers have to have and do not."""
+    lines = []
+    for name, answer in (("ours", ours), ("reference", reference)):
+        fields = (answer.get("extFields") or {}) if isinstance(answer, dict) else {}
+        lines += [f"{name} should have {key}={value}: {answer}" for key, value in step.until.items() if fields.get(key) != value]
+    return lines
+
+
 def compare_request(sides, step, twin):
     deadline = time.monotonic() + step.within
     while True:
         answers = sides[0].answer(step), sides[1].answer(twin)
         lines = expected_codes(step, *answers) if step.differs else differences(step, *answers)
+        lines += awaited(step, *answers)
         if not lines or time.monotonic() >= deadline:
             return lines
         time.sleep(0.05)

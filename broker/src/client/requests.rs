@@ -121,11 +121,7 @@ impl Heartbeat {
 }
 
 /// The group of a consumer, with its retry topic, both created where they are not there. `None` where a group may not be.
-fn make_group(
-    broker: &Broker,
-    data: &ConsumerData,
-    unsaved: &mut Vec<Saving>,
-) -> Option<Arc<SubscriptionGroupConfig>> {
+fn make_group(broker: &Broker, data: &ConsumerData, unsaved: &mut Vec<Saving>) -> Option<Arc<SubscriptionGroupConfig>> {
     let (group, saving_group) = broker.groups.find_or_create(&data.group_name, &broker.settings().broker)?;
     let retry_topic = names::retry_topic(&data.group_name);
     let is_ordered = |topic: &str| broker.topics.get(topic).is_some_and(|config| config.order);

@@ -62,7 +62,9 @@ pub(super) fn check<'a>(
     let settings = broker.settings();
     let ip = || &settings.broker.broker_ip1;
     if settings.broker.broker_permission & PERM_READ == 0 {
-        return Err(no_permission(forbidden::BROKER, format!("the broker[{}] pulling message is forbidden", ip())).into());
+        return Err(
+            no_permission(forbidden::BROKER, format!("the broker[{}] pulling message is forbidden", ip())).into()
+        );
     }
     if request.request_code() == RequestCode::LITE_PULL_MESSAGE && !settings.broker.lite_pull_message_enable {
         let remark = format!("the broker[{}] for lite pull consumer is forbidden", ip());

@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn an_end_wakes_all() {
         let pulls = Arc::new(HeldPulls::default());
-        let mut holds = [("T", 0), ("T", 1), ("U", 0)].map(|(topic, queue)| pulls.hold(topic, queue, 5, TagFilter::All));
+        let mut holds =
+            [("T", 0), ("T", 1), ("U", 0)].map(|(topic, queue)| pulls.hold(topic, queue, 5, TagFilter::All));
         assert!(!pulls.has_ended());
         pulls.end();
         assert!(pulls.has_ended() && pulls.len() == 0);

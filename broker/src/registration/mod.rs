@@ -187,7 +187,9 @@ fn registration(broker: &Broker, config: &BrokerConfig, only: Option<&TopicConfi
         Some(topic) => broker.topics.snapshot_of(topic),
         None => broker.topics.snapshot(),
     };
-    topic_config_table.values_mut().for_each(|topic| *topic = limited(std::mem::take(topic)));
+    for topic in topic_config_table.values_mut() {
+        *topic = limited(std::mem::take(topic));
+    }
     RegisterBrokerBody {
         topic_config_serialize_wrapper: TopicConfigAndMappingSerializeWrapper {
             data_version,

@@ -71,15 +71,12 @@ async fn send_on_thread(broker: Arc<Broker>, peer: Arc<Peer>, request: Command) 
     let unsettled = on_thread(move || {
         let settings = storing.settings();
         match store(&storing, &settings, &peer, &request, true) {
-            Ok(stored) => Ok(Unsettled::of(&settings, stored)),
-            Err(NotStored::Refused(refusal)) => Err(with_trace(&settings, refusal.into())),
+            Ok(stored) => Unsettled::of(&settings, stored),
+            Err(NotStored::Refused(refusal)) => Unsettled::refused(with_trace(&settings, refusal.into())),
             Err(NotStored::NeedsThread) => unreachable!("this is a thread that may wait"),
         }
     });
-    match unsettled.await {
-        Ok(unsettled) => unsettled.settle(&broker).await,
-        Err(refused) => refused,
-    }
+    unsettled.await.settle(&broker).await
 }
 
 fn store(
@@ -112,6 +109,11 @@ impl Unsettled {
             .then(|| Duration::from_millis(settings.store.sync_flush_timeout.max(1) as u64));
         let answer = with_trace(settings, stored.answer);
         Self { answer, end: stored.end, limit, is_topic_new: stored.is_topic_new }
+    }
+
+    /// Nothing is in the log, so there is nothing to wait for.
+    fn refused(answer: Command) -> Self {
+        Self { answer, end: 0, limit: None, is_topic_new: false }
     }
 
     fn is_settled(&self) -> bool {

@@ -35,8 +35,7 @@ impl TopicTable {
         let named = topics.map(|config| (config.topic_name.clone(), config));
         let changes = Arc::clone(&changes_to_tell);
         let encode = |version, topics| json::to_vec_pretty(&wrapped(version, topics));
-        let topics =
-            SavedTable::new(file, saved.data_version, named, clock, encode, move |topic| changes.note(topic));
+        let topics = SavedTable::new(file, saved.data_version, named, clock, encode, move |topic| changes.note(topic));
         Self { topics, changes_to_tell }
     }
 

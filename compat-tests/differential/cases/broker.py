@@ -72,6 +72,7 @@ def topics():
         *malformed("topic", 17, topic_fields("DiffMalformed"), ("readQueueNums", "writeQueueNums", "perm", "topicSysFlag")),
         request("topic: header left out", 17, differs=NULL, ours=1),
         request("topic: filter type unknown", 17, topic_fields("DiffType", topicFilterType="NONE"), compare=("code",)),
+        request("topic: for one-way messages", 17, topic_fields("DiffOneWay")),
         request("topic: multi tag", 17, topic_fields("DiffMulti", topicFilterType="MULTI_TAG")),
         *(request(f"topic: name {bad!r}", 17, topic_fields(bad)) for bad in
           ("", "  ", "a b", "a.b", "a/b", "ä", "x" * 128, "%RETRY%" + "x" * 249, "TBW102", "SCHEDULE_TOPIC_XXXX",
@@ -219,6 +220,11 @@ def batch(name, *members, topic="Diff", fields=None, **more):
     return request(f"batch: {name}", 320, fields, b"".join(members), **more)
 
 
+def arrived(name, count):
+    """Waits for what was sent one-way, which is in no order with what comes after it."""
+    return request(name, 30, {"topic": "DiffOneWay", "queueId": "0"}, within=10, until={"offset": str(count)})
+
+
 def sized(size):
     """Properties that the broker keeps as they are, this long in all, with what it appends."""
     fixed = UNIQUE + pairs(k="")
@@ -248,7 +254,8 @@ def sends():
         send("V2, fast", on=FAST),
         send("V2, binary header", serialize=1),
         send("V1, binary header, fast", code=10, serialize=1, on=FAST),
-        send("one-way", flag=2),
+        send("one-way", "DiffOneWay", flag=2),
+        arrived("send: one-way, arrived", 1),
         send("an unknown extra field", fields={**fields, "zz": "1"}),
         send("without properties", fields={k: v for k, v in send_fields("DiffRandom").items() if k != "i"},
              compare=("code", "remark", "field-names")),
@@ -308,7 +315,8 @@ def batches():
     return [
         batch("one", member()),
         batch("three", member(b"1"), member(b"2", tagged), member(b"3", flag=5)),
-        batch("one-way", member(), flag=2),
+        batch("one-way", member(), topic="DiffOneWay", flag=2),
+        arrived("batch: one-way, arrived", 2),
         batch("fast", member(), member(), on=FAST),
         batch("binary header", member(), member(), serialize=1),
         batch("properties without last separator", member(b"a", tagged[:-1]), member(b"b", tagged)),
@@ -580,7 +588,7 @@ def consumed():
         request("update offset: unknown group", 15, {**update, "consumerGroup": "DiffOffsetNewG"}),
         request("update offset: empty group", 15, {**update, "consumerGroup": ""}),
         request("update offset: one-way", 15, update, flag=2),
-        request("update offset: kept one-way", 14, query, within=2),
+        request("update offset: kept one-way", 14, query, within=10, until={"offset": update["commitOffset"]}),
         *missing("update offset", 15, update),
         *malformed("update offset", 15, update, ("queueId", "commitOffset")),
         request("max offset", 30, at),

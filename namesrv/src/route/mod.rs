@@ -22,10 +22,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dashmap::DashMap;
 use parking_lot::RwLock;
 
-pub use self::broker_set::MASTER_ID;
 pub use self::notice::MinBrokerChanged;
 pub use self::queues::Queues;
-pub use self::registration::{DEFAULT_HEARTBEAT_TIMEOUT, Outcome, Registered, Registration};
+pub use self::registration::{Outcome, Registered, Registration};
 pub use self::removal::Expired;
 pub use self::snapshot::Route;
 pub use self::tables::Tables;

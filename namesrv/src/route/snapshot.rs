@@ -28,6 +28,7 @@ impl Route {
     }
 
     /// The route itself.
+    #[cfg(test)]
     pub fn data(&self) -> &TopicRouteData {
         &self.data
     }

@@ -196,8 +196,8 @@ fn silence_beyond_the_timeout_removes_a_broker_and_names_its_connection() {
     assert_eq!(routes.expire(15).connections, []);
     assert_eq!(routes.expire(16).connections, [7]);
     assert_eq!(only_broker(&routes, "T").1, [(0, "a:1".into())]);
-    assert_eq!(routes.expire(DEFAULT_HEARTBEAT_TIMEOUT).connections, []);
-    assert_eq!(routes.expire(DEFAULT_HEARTBEAT_TIMEOUT + 1).connections, [0]);
+    assert_eq!(routes.expire(registration::DEFAULT_HEARTBEAT_TIMEOUT).connections, []);
+    assert_eq!(routes.expire(registration::DEFAULT_HEARTBEAT_TIMEOUT + 1).connections, [0]);
     assert!(is_empty(&routes));
 }
 

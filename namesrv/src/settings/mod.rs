@@ -9,7 +9,7 @@ use apogee_remoting::{Command, ResponseCode};
 
 use apogee_config::UpdateError;
 
-pub use self::runtime::{Current, RuntimeSettings};
+pub use self::runtime::RuntimeSettings;
 use crate::name_server::NameServer;
 use crate::respond;
 
