@@ -11,6 +11,7 @@
 //! properties are passed over.
 
 mod read;
+pub(crate) mod text;
 mod write;
 
 use std::borrow::Cow;

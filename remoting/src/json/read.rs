@@ -7,7 +7,7 @@ use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::Error;
+use super::{Error, text};
 
 /// Deeper nesting than this is refused; the deepest body of the protocol has eight levels.
 const MAX_DEPTH: u32 = 64;
@@ -78,7 +78,7 @@ impl<'de> Parser<'de> {
         let mut copy = String::new();
         loop {
             let rest = &self.text[self.at..];
-            let Some(length) = memchr::memchr2(quote, b'\\', rest.as_bytes()) else {
+            let Some(length) = text::plain_length(rest.as_bytes(), quote) else {
                 return Err(error("a string does not end"));
             };
             let part = &rest[..length];
@@ -95,43 +95,11 @@ impl<'de> Parser<'de> {
         }
     }
 
-    /// The character behind a backslash. Half of a surrogate pair becomes U+FFFD.
+    /// The character behind a backslash.
     fn escape(&mut self) -> Result<char, Error> {
-        let byte = self.text.as_bytes().get(self.at).copied();
-        self.at += usize::from(byte.is_some_and(|b| b.is_ascii()));
-        Ok(match byte {
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'v') => '\u{b}',
-            Some(b'0') => '\0',
-            Some(plain @ (b'"' | b'\'' | b'\\' | b'/')) => char::from(plain),
-            Some(b'x') => char::from_u32(self.hex(2)?).unwrap_or(char::REPLACEMENT_CHARACTER),
-            Some(b'u') => {
-                let mut unit = self.hex(4)?;
-                if (0xD800..0xDC00).contains(&unit) && self.text[self.at..].starts_with("\\u") {
-                    let before = self.at;
-                    self.at += 2;
-                    let low = self.hex(4)?;
-                    if (0xDC00..0xE000).contains(&low) {
-                        unit = 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
-                    } else {
-                        self.at = before;
-                    }
-                }
-                char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)
-            }
-            _ => return Err(error("unknown escape in a string")),
-        })
-    }
-
-    fn hex(&mut self, digits: usize) -> Result<u32, Error> {
-        let text = self.text.get(self.at..self.at + digits).filter(|t| t.bytes().all(|b| b.is_ascii_hexdigit()));
-        let number = text.and_then(|t| u32::from_str_radix(t, 16).ok()).ok_or(error("broken escape in a string"))?;
-        self.at += digits;
-        Ok(number)
+        let (character, length) = text::unescape(&self.text[self.at..]).map_err(error)?;
+        self.at += length;
+        Ok(character)
     }
 
     /// Consumes a null. A quoted "null" is a string.

@@ -6,6 +6,7 @@
 use serde::ser::{Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 
 use super::Error;
+use super::text::put_escaped;
 
 /// The three ways the reference writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,24 +69,7 @@ impl Writer {
 
     fn string(&mut self, text: &str) {
         self.out.push(b'"');
-        let mut plain_from = 0;
-        for (at, byte) in text.bytes().enumerate() {
-            if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-                continue;
-            }
-            self.out.extend_from_slice(&text.as_bytes()[plain_from..at]);
-            plain_from = at + 1;
-            match byte {
-                b'"' | b'\\' => self.out.extend([b'\\', byte]),
-                8 => self.out.extend(b"\\b"),
-                9 => self.out.extend(b"\\t"),
-                10 => self.out.extend(b"\\n"),
-                12 => self.out.extend(b"\\f"),
-                13 => self.out.extend(b"\\r"),
-                _ => self.out.extend(format!("\\u{byte:04x}").bytes()),
-            }
-        }
-        self.out.extend_from_slice(&text.as_bytes()[plain_from..]);
+        put_escaped(&mut self.out, text);
         self.out.push(b'"');
         self.last = if text.is_empty() && !self.some { Last::Null } else { Last::Other };
     }

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::equal_bytes;
 use crate::Fields;
 use crate::codec::DecodeError;
 use crate::command::{Body, Command, Language};
+use crate::json::text;
 
 /// Deepest nesting that is skipped in fields nobody reads.
 const MAX_DEPTH: usize = 64;
@@ -248,71 +248,18 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes on to the next quote or backslash and gives its place.
-    ///
-    /// Most texts are shorter than what a search routine pays for: eight bytes at a time are compared in a word.
     #[inline]
     fn skip_plain(&mut self) -> Result<usize, DecodeError> {
-        let bytes = self.text.as_bytes();
-        let mut at = self.at;
-        while let Some(eight) = bytes[at..].first_chunk::<8>() {
-            let word = u64::from_le_bytes(*eight);
-            let found = equal_bytes(word, b'"') | equal_bytes(word, b'\\');
-            if found != 0 {
-                self.at = at + found.trailing_zeros() as usize / 8;
-                return Ok(self.at);
-            }
-            at += 8;
-        }
-        let end = bytes[at..].iter().position(|byte| matches!(byte, b'"' | b'\\'));
-        let end = end.ok_or_else(|| self.error("the end of a text"))?;
-        self.at = at + end;
+        let length = text::plain_length(&self.text.as_bytes()[self.at..], b'"');
+        self.at += length.ok_or_else(|| self.error("the end of a text"))?;
         Ok(self.at)
     }
 
     /// Reads what stands behind a backslash.
     fn escape(&mut self) -> Result<char, DecodeError> {
-        let escape = self.peek().ok_or_else(|| self.error("an escape"))?;
-        self.at += 1;
-        Ok(match escape {
-            b'u' => self.unicode()?,
-            b'n' => '\n',
-            b't' => '\t',
-            b'r' => '\r',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'v' => '\u{b}',
-            b'0' => '\0',
-            b'x' => char::from_u32(self.hex(2)?).unwrap_or(char::REPLACEMENT_CHARACTER),
-            b'"' | b'\\' | b'/' | b'\'' => char::from(escape),
-            _ => {
-                self.at -= 1;
-                return Err(self.error("a known escape"));
-            }
-        })
-    }
-
-    /// `\uXXXX`, and the second half of a surrogate pair where there is one.
-    fn unicode(&mut self) -> Result<char, DecodeError> {
-        let first = self.hex(4)?;
-        if (0xD800..0xDC00).contains(&first) && self.text[self.at..].starts_with("\\u") {
-            let back = self.at;
-            self.at += 2;
-            let second = self.hex(4)?;
-            if (0xDC00..0xE000).contains(&second) {
-                let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-                return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-            }
-            self.at = back;
-        }
-        Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
-    }
-
-    fn hex(&mut self, digits: usize) -> Result<u32, DecodeError> {
-        let text = self.text.as_bytes().get(self.at..self.at + digits).unwrap_or_default();
-        let number = text.iter().try_fold(0, |number, byte| Some(number << 4 | char::from(*byte).to_digit(16)?));
-        let number = number.filter(|_| !text.is_empty()).ok_or_else(|| self.error("hexadecimal digits"))?;
-        self.at += digits;
-        Ok(number)
+        let (character, length) = text::unescape(&self.text[self.at..]).map_err(|what| self.error(what))?;
+        self.at += length;
+        Ok(character)
     }
 
     fn skip_value(&mut self, depth: usize) -> Result<(), DecodeError> {
