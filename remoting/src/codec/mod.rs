@@ -5,7 +5,7 @@
 mod binary;
 mod json;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use thiserror::Error;
 
 use crate::Command;
@@ -85,9 +85,11 @@ pub enum DecodeError {
 }
 
 impl Command {
-    /// Decodes a frame's content (see [`crate::frame::take`]). The body shares the frame's memory.
-    #[expect(clippy::needless_pass_by_value, reason = "the frame is used up: its memory goes on in the body only")]
-    pub fn decode(content: Bytes) -> Result<(Self, Serialization), DecodeError> {
+    /// Decodes a frame's content (see [`crate::frame::take`]). A body takes over the frame's memory.
+    ///
+    /// # Errors
+    /// The header does not parse, or is longer than the content.
+    pub fn decode(mut content: Bytes) -> Result<(Self, Serialization), DecodeError> {
         let short = |header| DecodeError::HeaderLength { header, content: content.len() };
         let word = content.first_chunk::<4>().ok_or(short(4))?;
         let header_length = usize::from(word[1]) << 16 | usize::from(word[2]) << 8 | usize::from(word[3]);
@@ -97,8 +99,9 @@ impl Command {
             1 => (binary::decode(header)?, Serialization::RocketMq),
             other => return Err(DecodeError::Serialization(other)),
         };
-        if content.len() > 4 + header_length {
-            command.body = Body::Whole(content.slice(4 + header_length..));
+        content.advance(4 + header_length);
+        if !content.is_empty() {
+            command.body = Body::Whole(content);
         }
         Ok((command, serialization))
     }
