@@ -116,6 +116,8 @@ impl Client {
         if let Some(slot) = slots.get(address) {
             return Arc::clone(slot);
         }
+        // Addresses may come from peers: those that are of no use any more must not add up.
+        slots.retain(|_, slot| slot.is_in_use());
         let slot = Arc::default();
         slots.insert(address.to_owned(), Arc::clone(&slot));
         slot
@@ -131,6 +133,12 @@ impl Drop for Client {
 impl Slot {
     fn open_peer(&self) -> Option<Arc<Peer>> {
         self.peer.lock().as_ref().filter(|peer| peer.is_open()).cloned()
+    }
+
+    /// Whether there is a connection, somebody who makes one, or a failure that is too recent to try again.
+    fn is_in_use(self: &Arc<Self>) -> bool {
+        let is_backing_off = || self.attempts.try_lock().is_ok_and(|attempts| attempts.check().is_err());
+        Arc::strong_count(self) > 1 || self.open_peer().is_some() || is_backing_off()
     }
 
     fn close(&self) {
@@ -165,5 +173,37 @@ impl Service for NoRequests {
     fn call(&self, _: &Arc<Peer>, request: Command) -> Reply {
         let remark = format!(" request type {} not supported", request.code);
         Command::error(ResponseCode::REQUEST_CODE_NOT_SUPPORTED, remark).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn addresses_of_no_use_are_forgotten() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connected = listener.local_addr().unwrap().to_string();
+        let client = Client::new(ClientOptions { first_back_off: Duration::ZERO, ..ClientOptions::default() });
+        let peer = client.peer(&connected).await.unwrap();
+        for number in 1..=20 {
+            // Nobody can listen on port 0.
+            client.peer(&format!("127.0.0.{number}:0")).await.unwrap_err();
+        }
+        assert_eq!(client.slots.lock().len(), 2, "the connected one, and the last one");
+        assert_eq!(client.peer(&connected).await.unwrap().id(), peer.id());
+    }
+
+    #[tokio::test]
+    async fn an_address_that_is_left_alone_is_remembered() {
+        let hour = Duration::from_hours(1);
+        let options = ClientOptions { first_back_off: hour, last_back_off: hour, ..ClientOptions::default() };
+        let client = Client::new(options);
+        for number in 1..=3 {
+            client.peer(&format!("127.0.0.{number}:0")).await.unwrap_err();
+        }
+        assert_eq!(client.slots.lock().len(), 3);
     }
 }
