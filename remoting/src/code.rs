@@ -14,9 +14,6 @@ macro_rules! codes {
         impl $type {
             $($(#[$item])* pub const $name: Self = Self($value);)*
 
-            /// All codes known by name.
-            pub const KNOWN: &'static [Self] = &[$(Self::$name),*];
-
             /// The protocol's name of this code, if it has one.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {

@@ -95,12 +95,6 @@ impl Peer {
         })
     }
 
-    /// A peer without a connection behind it: what is sent to it goes nowhere. For tests of tables
-    /// that hold peers.
-    pub fn detached(address: SocketAddr) -> Arc<Self> {
-        Self::new(address, &ConnectionOptions::default())
-    }
-
     /// Number of this connection, unique within the process.
     pub fn id(&self) -> u64 {
         self.id

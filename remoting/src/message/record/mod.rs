@@ -31,7 +31,7 @@ mod tests;
 
 pub use decode::{Entry, Record, RecordError, Records, entries};
 pub use encode::{Draft, DraftError};
-pub use patch::{Placement, set_sys_flag};
+pub use patch::Placement;
 pub use property_crc::PROPERTY_CRC_LENGTH;
 
 /// Magic of a record whose topic length takes one byte.

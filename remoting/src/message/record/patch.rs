@@ -31,18 +31,6 @@ impl Placement {
     }
 }
 
-/// Replaces the sysFlag of an encoded record; the bits that tell the form of the hosts stay.
-///
-/// # Panics
-/// `record` is shorter than a record.
-pub fn set_sys_flag(record: &mut [u8], sys_flag: i32) {
-    use crate::message::sys_flag::STORE_HOST_V6;
-
-    const HOSTS: i32 = BORN_HOST_V6 | STORE_HOST_V6;
-    let sys_flag = sys_flag & !HOSTS | self::sys_flag(record) & HOSTS;
-    record[SYS_FLAG_AT..SYS_FLAG_AT + 4].copy_from_slice(&sys_flag.to_be_bytes());
-}
-
 fn sys_flag(record: &[u8]) -> i32 {
     let mut bytes = [0; 4];
     bytes.copy_from_slice(&record[SYS_FLAG_AT..SYS_FLAG_AT + 4]);
