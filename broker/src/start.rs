@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apogee_config::BrokerSettings;
 use apogee_config::state_file::{StateFile, StateFileError};
+use apogee_config::{BrokerSettings, ServerSettings};
 use apogee_remoting::Serialization;
 use apogee_remoting::client::{Client, ClientOptions, NameServers};
+use apogee_remoting::frame::DEFAULT_MAX_FRAME;
 use apogee_remoting::json;
 use apogee_remoting::message::id::UniqueIds;
 use apogee_remoting::server::{BindError, ConnectionOptions, Server, ServerOptions};
@@ -168,7 +169,7 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
     let metrics = Metrics::new(metrics, saved, clock);
     let transactions = Transactions::open(&store, &offsets, metrics).map_err(StartError::Transactions)?;
 
-    let client = Arc::new(Client::new(ClientOptions::default()));
+    let client = Arc::new(Client::new(client_options(&settings)));
     let port = settings.server.listen_port;
     Ok(Broker {
         name_servers: NameServers::new(client, registration::addresses(&settings.broker)),
@@ -232,6 +233,17 @@ fn listen_address(settings: &BrokerSettings, port: u16) -> String {
     format!("{}:{port}", settings.server.bind_address)
 }
 
+/// Answers may be as large as requests.
+fn client_options(settings: &BrokerSettings) -> ClientOptions {
+    let mut options = ClientOptions::default();
+    options.connection.max_frame = max_frame(settings);
+    options
+}
+
+fn max_frame(settings: &BrokerSettings) -> usize {
+    settings.frame_max_length().unwrap_or(DEFAULT_MAX_FRAME)
+}
+
 /// As the name server's: what the reference's keys mean for listening.
 fn server_options(settings: &BrokerSettings, serialization: Serialization) -> ServerOptions {
     let listen = &settings.server;
@@ -240,6 +252,7 @@ fn server_options(settings: &BrokerSettings, serialization: Serialization) -> Se
     ServerOptions {
         connection: ConnectionOptions {
             serialization,
+            max_frame: max_frame(settings),
             idle: Duration::from_secs(idle),
             ..ConnectionOptions::default()
         },

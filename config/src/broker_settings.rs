@@ -209,6 +209,25 @@ mod tests {
         assert!(loaded.settings.text().contains("\nmy.own=1\n"));
     }
 
+    /// A system property of the reference, whose files may hold it as any unknown key.
+    #[test]
+    fn the_largest_frame_is_a_key_of_the_file() {
+        assert_eq!(load("").unwrap().settings.frame_max_length(), None);
+        let loaded = load("com.rocketmq.remoting.frameMaxLength = 33554432\n").unwrap();
+        assert_eq!(loaded.settings.frame_max_length(), Some(32 << 20));
+        assert_eq!(loaded.notices, []);
+        assert!(loaded.settings.text().contains("\ncom.rocketmq.remoting.frameMaxLength=33554432\n"));
+        for value in ["16M", "", "0", "4095", "2147483648", "-1"] {
+            assert_eq!(
+                load(&format!("com.rocketmq.remoting.frameMaxLength={value}")).unwrap_err(),
+                format!(
+                    "/broker.conf: line 1: com.rocketmq.remoting.frameMaxLength={value}: a whole number from 4096 to \
+                     2147483647 is expected"
+                )
+            );
+        }
+    }
+
     #[test]
     fn bad_lines_are_named() {
         for (text, error) in [

@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apogee_config::{NamesrvSettings, NettyServerConfig};
+use apogee_config::{NamesrvSettings, ServerSettings};
 use apogee_remoting::Serialization;
+use apogee_remoting::frame::DEFAULT_MAX_FRAME;
 use apogee_remoting::server::{BindError, ConnectionOptions, Server, ServerOptions};
 use thiserror::Error;
 
@@ -39,7 +40,7 @@ impl Listening {
     pub async fn start(settings: NamesrvSettings, serialization: Serialization) -> Result<Self, StartError> {
         let listen = &settings.server;
         let address = format!("{}:{}", listen.bind_address, listen.listen_port);
-        let server = Server::bind(&address, options(listen, serialization)).await?;
+        let server = Server::bind(&address, options(&settings, serialization)).await?;
         Ok(Self { server, name_server: Arc::new(NameServer::new(RuntimeSettings::new(settings))?) })
     }
 
@@ -66,11 +67,13 @@ async fn scan(name_server: Arc<NameServer>) {
 }
 
 /// What the reference's keys mean for this server; the counts of its threads and queues mean nothing here.
-fn options(config: &NettyServerConfig, serialization: Serialization) -> ServerOptions {
+fn options(settings: &NamesrvSettings, serialization: Serialization) -> ServerOptions {
+    let config = &settings.server;
     let size = |bytes: i32| u32::try_from(bytes).unwrap_or(0);
     ServerOptions {
         connection: ConnectionOptions {
             serialization,
+            max_frame: settings.frame_max_length().unwrap_or(DEFAULT_MAX_FRAME),
             idle: Duration::from_secs(u64::try_from(config.server_channel_max_idle_time_seconds).unwrap_or(0)),
             ..ConnectionOptions::default()
         },

@@ -7,9 +7,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use apogee_config::NamesrvSettings;
+use apogee_config::{NamesrvSettings, ServerSettings};
 use apogee_namesrv::Listening;
-use apogee_remoting::client::{Client, ClientOptions};
+use apogee_remoting::client::{CallError, Client, ClientOptions};
 use apogee_remoting::server::{Peer, Reply, Server, ServerOptions, Service};
 use apogee_remoting::{Command, RequestCode, ResponseCode, Serialization};
 use tokio::sync::{mpsc, oneshot};
@@ -190,6 +190,19 @@ async fn b01_broken_frames_cost_their_connection_only() {
         assert!(matches!(closed, Ok(0) | Err(std::io::ErrorKind::ConnectionReset)), "{closed:?}");
         assert!(server.route(&client, "T").await.is_some());
     }
+}
+
+#[tokio::test]
+async fn the_configured_largest_frame_holds() {
+    let limit = |settings: &mut NamesrvSettings| {
+        settings.set("com.rocketmq.remoting.frameMaxLength", "8192").unwrap();
+    };
+    let server = Running::start(limit).await;
+    let client = client();
+    assert_eq!(server.call(&client, put("N", "k", &"v".repeat(7900))).await.code, 0);
+    let larger = client.call(&server.address.to_string(), put("N", "k", &"v".repeat(8192)), TIMEOUT).await;
+    assert!(matches!(larger, Err(CallError::Closed(_))), "{larger:?}");
+    assert_eq!(server.call(&client, put("N", "k", "v")).await.code, 0);
 }
 
 /// A broker's port that notes what it is told.
