@@ -29,7 +29,11 @@ pub enum FrameError {
 }
 
 /// Cuts the next whole frame off `buffer` and returns its content without the length word,
-/// sharing the buffer's memory; `None` when more bytes are needed.
+/// sharing the buffer's memory; `None` when more bytes are needed. `max`: bytes of the largest frame, length word
+/// included.
+///
+/// # Errors
+/// The length word cannot begin a frame, whether the rest is there or not.
 pub fn take(buffer: &mut BytesMut, max: usize) -> Result<Option<Bytes>, FrameError> {
     let Some(word) = buffer.first_chunk::<4>() else {
         return Ok(None);

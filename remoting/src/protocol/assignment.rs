@@ -1,10 +1,9 @@
 //! Rebalancing by the broker: codes 400 to 402.
 
-use super::body::names;
-use super::message_queue::MessageQueue;
 use std::collections::BTreeMap;
 
-use super::body::body;
+use super::body::{body, names};
+use super::message_queue::MessageQueue;
 use super::subscription::MessageModel;
 
 body! {

@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::body::body;
-use super::subscription::ConsumeFromWhere;
-use super::subscription::ConsumeType;
-use super::subscription::MessageModel;
-use super::subscription::SubscriptionData;
+use super::subscription::{ConsumeFromWhere, ConsumeType, MessageModel, SubscriptionData};
 use crate::command::Language;
 use crate::header;
 
@@ -47,7 +44,7 @@ body! {
         pub client_id: String,
         /// What the client is written in.
         pub language: Option<Language>,
-        /// Version number.
+        /// Version of the client, as in [`crate::Command::version`].
         pub version: i32,
     }
 }
@@ -88,7 +85,7 @@ body! {
         /// Client address with a leading slash.
         #[serde(rename = "remoteIP")]
         pub remote_ip: String,
-        /// Version number.
+        /// Version of the client, as in [`crate::Command::version`].
         pub version: i32,
     }
 }

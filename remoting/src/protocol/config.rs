@@ -5,7 +5,7 @@ use crate::header;
 header! {
     /// Header of the response to GET_BROKER_CONFIG (26).
     pub struct GetBrokerConfigResponseHeader<'a> {
-        /// Version number.
+        /// Version of the configuration: a [`super::data_version::DataVersion`] in JSON.
         pub version: &'a str = "version",
     }
 }

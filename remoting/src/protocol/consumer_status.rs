@@ -1,9 +1,8 @@
 //! What a consumer does, asked through the broker: codes 221, 223, 307, 309.
 
-use super::body::names;
 use std::collections::BTreeMap;
 
-use super::body::body;
+use super::body::{body, names};
 use super::message_queue::MessageQueue;
 use super::subscription::SubscriptionData;
 use crate::header;
@@ -70,7 +69,7 @@ body! {
         pub auto_commit: bool = true,
         /// What became of it.
         pub consume_result: ConsumeResult,
-        /// Whether the topic is ordered globally, or consumption is in order.
+        /// Whether it was consumed in order.
         pub order: bool,
         /// Text for people.
         pub remark: Option<String>,
@@ -88,7 +87,7 @@ body! {
         pub mq_pop_table: BTreeMap<MessageQueue, PopProcessQueueInfo>,
         /// Queues by pull.
         pub mq_table: BTreeMap<MessageQueue, ProcessQueueInfo>,
-        /// Message properties: name, byte 1, value, byte 2, and so on.
+        /// What the consumer runs with, by name (PROP_CLIENT_VERSION, PROP_CONSUME_TYPE and so on).
         pub properties: BTreeMap<String, String>,
         /// Rates by topic.
         pub status_table: BTreeMap<String, ConsumeStatus>,

@@ -66,7 +66,7 @@ header! {
 header! {
     /// Header of the response to CONTROLLER_GET_METADATA_INFO (1005).
     pub struct GetMetaDataResponseHeader<'a> {
-        /// Consumer group.
+        /// Name of the group of controllers.
         pub group: Option<&'a str> = "group",
         /// Id of the leading controller.
         pub controller_leader_id: Option<&'a str> = "controllerLeaderId",

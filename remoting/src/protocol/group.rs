@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::body::body;
 use super::data_version::DataVersion;
-use super::retry_policy::GroupRetryPolicy;
-use super::retry_policy::SimpleSubscriptionData;
+use super::retry_policy::{GroupRetryPolicy, SimpleSubscriptionData};
 use super::subscription::SubscriptionData;
 use crate::header;
 
@@ -139,7 +138,7 @@ body! {
     pub struct GroupForbidden {
         /// Consumer group.
         pub group: String,
-        /// Whether reading is allowed; absent only asks.
+        /// Whether reading is allowed now.
         pub readable: Option<bool>,
         /// Topic.
         pub topic: String,

@@ -80,7 +80,7 @@ body! {
         pub master_addr: String,
         /// Physical offset that the master has flushed.
         pub master_flush_offset: i64,
-        /// Queue offset behind the newest message.
+        /// Physical offset behind the last byte of the slave.
         pub max_offset: i64,
         /// Bytes replicated per second.
         pub transferred_byte_in_second: i64,
@@ -110,7 +110,7 @@ body! {
         pub cluster_name: String,
         /// Epochs.
         pub epoch_list: Vec<EpochEntry>,
-        /// Queue offset behind the newest message.
+        /// Physical offset behind the last byte of the broker.
         pub max_offset: i64,
     }
 }
@@ -118,11 +118,11 @@ body! {
 body! {
     /// Where an epoch lies in the commit log.
     pub struct EpochEntry {
-        /// Offset behind the last one.
+        /// Physical offset behind the last byte.
         pub end_offset: i64,
         /// Epoch.
         pub epoch: i32,
-        /// First offset.
+        /// Physical offset of the first byte.
         pub start_offset: i64,
     }
 }

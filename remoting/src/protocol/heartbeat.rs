@@ -1,10 +1,7 @@
 //! Heartbeats of clients and the check of their subscriptions: codes 34 and 46.
 
 use super::body::body;
-use super::subscription::ConsumeFromWhere;
-use super::subscription::ConsumeType;
-use super::subscription::MessageModel;
-use super::subscription::SubscriptionData;
+use super::subscription::{ConsumeFromWhere, ConsumeType, MessageModel, SubscriptionData};
 
 body! {
     /// What a client is and what it subscribes to: body of the request HEART_BEAT (34).
@@ -26,7 +23,7 @@ body! {
 body! {
     /// A producer group of a client.
     pub struct ProducerData {
-        /// Consumer group.
+        /// Producer group.
         pub group_name: String,
     }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::body::body;
-use super::body::names;
+use super::body::{body, names};
 use crate::header;
 
 header! {
@@ -15,7 +14,7 @@ header! {
         pub consumer_group: &'a str = "consumerGroup",
         /// Topic.
         pub topic: &'a str = "topic",
-        /// Max msg num.
+        /// Most messages to return.
         #[default(0)]
         pub max_msg_num: i32 = "maxMsgNum",
         /// How long popped messages stay invisible, ms.

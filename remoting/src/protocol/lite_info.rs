@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::body::body;
-use super::stats::OffsetWrapper;
-use super::stats::TopicOffset;
+use super::stats::{OffsetWrapper, TopicOffset};
 
 body! {
     /// Body of the response to GET_BROKER_LITE_INFO (200074).

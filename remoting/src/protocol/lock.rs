@@ -37,7 +37,7 @@ body! {
         pub consumer_group: String,
         /// Queues.
         pub mq_set: BTreeSet<MessageQueue>,
-        /// Whether to lock here only.
+        /// Whether to unlock here only.
         pub only_this_broker: bool,
     }
 }

@@ -25,7 +25,7 @@ header! {
 header! {
     /// Header of the response to QUERY_CONSUMER_OFFSET (14).
     pub struct QueryConsumerOffsetResponseHeader {
-        /// Offset; its kind is that of the request.
+        /// Committed queue offset.
         pub offset: i64 = "offset",
     }
 }
@@ -53,7 +53,7 @@ header! {
         pub lite_topic: Option<&'a str> = "liteTopic",
         /// Queue number.
         pub queue_id: i32 = "queueId",
-        /// Time, ms.
+        /// Store time to look for, ms.
         pub timestamp: i64 = "timestamp",
         /// Which message counts when several have the time.
         pub boundary_type: Option<BoundaryType> = "boundaryType",
@@ -63,7 +63,7 @@ header! {
 header! {
     /// Header of the response to SEARCH_OFFSET_BY_TIMESTAMP (29).
     pub struct SearchOffsetResponseHeader {
-        /// Offset; its kind is that of the request.
+        /// Queue offset of the message.
         pub offset: i64 = "offset",
     }
 }
@@ -84,7 +84,7 @@ header! {
 header! {
     /// Header of the response to GET_MAX_OFFSET (30).
     pub struct GetMaxOffsetResponseHeader {
-        /// Offset; its kind is that of the request.
+        /// Queue offset behind the newest message.
         pub offset: i64 = "offset",
     }
 }
@@ -102,7 +102,7 @@ header! {
 header! {
     /// Header of the response to GET_MIN_OFFSET (31).
     pub struct GetMinOffsetResponseHeader {
-        /// Offset; its kind is that of the request.
+        /// Smallest queue offset.
         pub offset: i64 = "offset",
     }
 }
@@ -120,13 +120,13 @@ header! {
 header! {
     /// Header of the response to GET_EARLIEST_MSG_STORETIME (32).
     pub struct GetEarliestMsgStoretimeResponseHeader {
-        /// Time, ms.
+        /// Store time of the oldest message, ms; -1 without one.
         pub timestamp: i64 = "timestamp",
     }
 }
 
 header! {
-    /// Init Consumer Offset.
+    /// Where a new group starts with a topic. The reference declares it for no code.
     pub struct InitConsumerOffsetRequestHeader<'a> {
         /// Topic.
         pub topic: Option<&'a str> = "topic",

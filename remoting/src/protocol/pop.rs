@@ -31,7 +31,7 @@ header! {
         pub exp_type: Option<&'a str> = "expType",
         /// Filter expression.
         pub exp: Option<&'a str> = "exp",
-        /// Whether the topic is ordered globally, or consumption is in order.
+        /// Whether consumption is in order.
         #[default(false)]
         pub order: bool = "order",
         /// Id of this attempt of an orderly pop.
@@ -90,7 +90,7 @@ header! {
         pub queue_id: i32 = "queueId",
         /// Check point of the popped message, as text.
         pub extra_info: &'a str = "extraInfo",
-        /// Offset; its kind is that of the request.
+        /// Queue offset of the message.
         pub offset: i64 = "offset",
         /// Lite topic.
         pub lite_topic: Option<&'a str> = "liteTopic",
@@ -108,7 +108,7 @@ header! {
         pub queue_id: i32 = "queueId",
         /// Check point of the popped message, as text.
         pub extra_info: &'a str = "extraInfo",
-        /// Offset; its kind is that of the request.
+        /// Queue offset of the message.
         pub offset: i64 = "offset",
         /// How long popped messages stay invisible, ms.
         pub invisible_time: i64 = "invisibleTime",
@@ -151,7 +151,7 @@ header! {
         /// When the request was made, ms.
         #[default(0)]
         pub born_time: i64 = "bornTime",
-        /// Whether the topic is ordered globally, or consumption is in order.
+        /// Whether consumption is in order.
         #[default(false)]
         pub order: bool = "order",
         /// Id of this attempt of an orderly pop.

@@ -41,7 +41,7 @@ header! {
     pub struct ViewMessageRequestHeader<'a> {
         /// Topic.
         pub topic: Option<&'a str> = "topic",
-        /// Offset; its kind is that of the request.
+        /// Physical offset of the record.
         pub offset: i64 = "offset",
     }
 }

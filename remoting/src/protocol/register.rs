@@ -67,9 +67,9 @@ header! {
         pub broker_name: Option<&'a str> = "brokerName",
         /// Broker id; 0 is the master.
         pub broker_id: Option<i64> = "brokerId",
-        /// Epoch.
+        /// Newest epoch in the broker's commit log.
         pub epoch: Option<i32> = "epoch",
-        /// Queue offset behind the newest message.
+        /// Physical offset behind the last byte of the broker.
         pub max_offset: Option<i64> = "maxOffset",
         /// Physical offset confirmed by the replicas in sync.
         pub confirm_offset: Option<i64> = "confirmOffset",

@@ -22,7 +22,7 @@ use super::topic::{TopicConfig, TopicFilterType};
 use crate::json::{self, JsonError};
 
 /// Ordinal of V5_0_0, the first version that writes static topics here.
-pub const VERSION_5_0_0: i32 = 413;
+const VERSION_5_0_0: i32 = 413;
 
 /// A registration that unpacks to more than this is refused: a broker with 100,000 topics needs a tenth of it.
 const MAX_UNPACKED: u64 = 128 << 20;
@@ -150,22 +150,25 @@ fn topic_of_line(line: &str) -> Result<TopicConfig, RegistrationError> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::*;
     use crate::protocol::data_version::DataVersion;
-    use proptest::prelude::*;
 
     fn registration() -> RegisterBrokerBody {
         let mut body = RegisterBrokerBody::default();
         let wrapper = &mut body.topic_config_serialize_wrapper;
         wrapper.data_version = DataVersion { counter: 3, state_version: 1, timestamp: 1_700_000_000_000 };
-        let attributes = [("message.type".to_owned(), "A B".to_owned())].into();
+        let attributes = BTreeMap::from([("message.type".to_owned(), "A B".to_owned())]);
         for (name, perm) in [("T", 6), ("%RETRY%g", 4)] {
             let topic = TopicConfig {
                 topic_name: name.into(),
                 read_queue_nums: 4,
                 write_queue_nums: 8,
                 perm,
-                attributes: std::clone::Clone::clone(&attributes),
+                attributes: attributes.clone(),
                 ..Default::default()
             };
             wrapper.topic_config_table.insert(name.into(), topic);

@@ -16,9 +16,9 @@ header! {
         /// Queue number.
         #[default(-1)]
         pub queue_id: i32 = "queueId",
-        /// Offset; its kind is that of the request.
+        /// Queue offset to set; absent: that of `timestamp`.
         pub offset: Option<i64> = "offset",
-        /// Time, ms.
+        /// Store time to go to, ms; -1: the end.
         #[default(0)]
         pub timestamp: i64 = "timestamp",
         /// Whether to set the offset forward, too.
@@ -63,7 +63,7 @@ body! {
 }
 
 body! {
-    /// Reset offset body for c.
+    /// New offsets as clients in C++ read them: body of the request 220.
     pub struct ResetOffsetBodyForC {
         /// Offsets.
         pub offset_table: Vec<MessageQueueForC>,

@@ -1,7 +1,6 @@
 //! When a consumer group gets a failed message again.
 
-use super::body::body;
-use super::body::names;
+use super::body::{body, names};
 
 body! {
     /// Kind and figures of a retry policy.
@@ -45,7 +44,7 @@ body! {
         pub expression_type: String,
         /// Topic.
         pub topic: String,
-        /// Version number.
+        /// Version of the subscription.
         pub version: i64,
     }
 }

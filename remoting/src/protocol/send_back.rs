@@ -5,7 +5,7 @@ use crate::header;
 header! {
     /// Header of the request CONSUMER_SEND_MSG_BACK (36).
     pub struct ConsumerSendMsgBackRequestHeader<'a> {
-        /// Offset; its kind is that of the request.
+        /// Physical offset of the message.
         pub offset: i64 = "offset",
         /// Consumer group.
         pub group: &'a str = "group",

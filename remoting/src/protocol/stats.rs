@@ -56,7 +56,7 @@ header! {
 }
 
 header! {
-    /// Statistics Messages.
+    /// What a group consumed of a queue in a span of time. The reference declares it for no code.
     pub struct StatisticsMessagesRequestHeader<'a> {
         /// Consumer group.
         pub consumer_group: &'a str = "consumerGroup",

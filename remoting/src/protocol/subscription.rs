@@ -1,9 +1,8 @@
 //! What a consumer group takes of a topic.
 
-use super::body::names;
 use std::collections::BTreeSet;
 
-use super::body::body;
+use super::body::{body, names};
 
 body! {
     /// What a consumer group takes of a topic.

@@ -1,12 +1,10 @@
 //! Topics and their configuration: codes 17, 18, 21, 215 to 217, 224, 300, 343, 351.
 
-use super::body::names;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::body::body;
+use super::body::{body, names};
 use super::data_version::DataVersion;
-use super::static_topic::TopicQueueMappingDetail;
-use super::static_topic::TopicQueueMappingInfo;
+use super::static_topic::{TopicQueueMappingDetail, TopicQueueMappingInfo};
 use crate::header;
 
 header! {
@@ -14,7 +12,7 @@ header! {
     pub struct CreateTopicRequestHeader<'a> {
         /// Topic.
         pub topic: &'a str = "topic",
-        /// Topic whose settings a topic created by this send takes over.
+        /// What the reference's tools send (TBW102); nothing depends on it.
         pub default_topic: Option<&'a str> = "defaultTopic",
         /// Queues to read from.
         pub read_queue_nums: i32 = "readQueueNums",
@@ -26,7 +24,7 @@ header! {
         pub topic_filter_type: &'a str = "topicFilterType",
         /// System flag of the topic.
         pub topic_sys_flag: Option<i32> = "topicSysFlag",
-        /// Whether the topic is ordered globally, or consumption is in order.
+        /// Whether the topic is ordered over all of its queues.
         #[default(false)]
         pub order: bool = "order",
         /// Attributes.
@@ -64,7 +62,7 @@ header! {
 }
 
 header! {
-    /// Register Order Topic.
+    /// The order configuration of a topic. The reference declares it for no code.
     pub struct RegisterOrderTopicRequestHeader<'a> {
         /// Topic.
         pub topic: &'a str = "topic",
@@ -130,7 +128,7 @@ body! {
     pub struct TopicConfig {
         /// Attributes.
         pub attributes: BTreeMap<String, String>,
-        /// Whether the topic is ordered globally, or consumption is in order.
+        /// Whether the topic is ordered over all of its queues.
         pub order: bool,
         /// Permission bits: 4 read, 2 write, 1 inherit.
         pub perm: i32 = 6,
@@ -180,7 +178,7 @@ body! {
         pub attributes: BTreeMap<String, String>,
         /// Its mapping, if static.
         pub mapping_detail: Option<TopicQueueMappingDetail>,
-        /// Whether the topic is ordered globally, or consumption is in order.
+        /// Whether the topic is ordered over all of its queues.
         pub order: bool,
         /// Permission bits: 4 read, 2 write, 1 inherit.
         pub perm: i32 = 6,

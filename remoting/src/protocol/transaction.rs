@@ -49,7 +49,7 @@ header! {
 }
 
 header! {
-    /// Check Transaction State.
+    /// How a checked transaction stands. The reference declares it for no code; producers answer with END_TRANSACTION (37).
     pub struct CheckTransactionStateResponseHeader<'a> {
         /// Producer group.
         pub producer_group: &'a str = "producerGroup",
