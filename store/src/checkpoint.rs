@@ -88,6 +88,20 @@ impl Checkpoint {
 }
 
 impl Positions {
+    /// Reads the numbers of the store in `root` and changes nothing; `None` without a checkpoint. What is short counts as
+    /// one with zeros behind.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(root: &Path) -> io::Result<Option<Self>> {
+        let mut bytes = match std::fs::read(root.join("checkpoint")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes?,
+        };
+        bytes.resize(HEAD.max(bytes.len()), 0);
+        Ok(bytes.first_chunk().map(Self::decode))
+    }
+
     /// Store time up to which log and queues are on disk, ms.
     pub fn synced_timestamp(&self) -> i64 {
         self.log_timestamp.min(self.queue_timestamp)
@@ -144,6 +158,7 @@ mod tests {
     #[test]
     fn numbers_are_where_the_layout_says_and_come_back() {
         let root = tempfile::tempdir().unwrap();
+        assert_eq!(Positions::read(root.path()).unwrap(), None);
         let checkpoint = Checkpoint::open(root.path()).unwrap();
         assert_eq!(checkpoint.positions(), Positions::default());
         let positions = Positions {
@@ -162,6 +177,7 @@ mod tests {
             assert_eq!(number, (n as i64 + 1).to_be_bytes());
         }
         assert_eq!(Checkpoint::open(root.path()).unwrap().positions(), positions);
+        assert_eq!(Positions::read(root.path()).unwrap(), Some(positions));
     }
 
     #[test]
@@ -178,6 +194,7 @@ mod tests {
             std::fs::write(checkpoint.path(), &bytes).unwrap();
         }
         std::fs::write(checkpoint.path(), [0; 10]).unwrap();
+        assert_eq!(Positions::read(root.path()).unwrap(), Some(Positions::default()));
         assert_eq!(Checkpoint::open(root.path()).unwrap().positions(), Positions::default());
     }
 }

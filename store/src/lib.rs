@@ -12,8 +12,10 @@ pub mod queue;
 pub mod read;
 mod store;
 
+pub use checkpoint::{Checkpoint, Positions};
 pub use dispatch::{Arrival, ArrivalListener};
 pub use index::IndexKind;
-pub use log::{AppendError, Appended, NeverReached, RecoverError, SegmentsError};
+pub use log::{AppendError, Appended, NeverReached, RecoverError, SegmentsError, check_record};
+pub use marks::{AbortMark, StoreLock};
 pub use read::{Boundary, GetRequest, GetResult, GetStatus, MessageFilter};
 pub use store::{Expired, ExpiryRound, KeyQuery, KeyQueryResult, OpenError, Store};

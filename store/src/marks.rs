@@ -10,7 +10,7 @@ use nix::libc;
 
 /// Holds a store for this process.
 #[derive(Debug)]
-pub(crate) struct StoreLock {
+pub struct StoreLock {
     _file: File,
 }
 
@@ -19,43 +19,63 @@ impl StoreLock {
     ///
     /// The reference locks the first byte for its process. An open-file-description lock meets that one, and
     /// also a second store in this process.
-    pub(crate) fn take(root: &Path) -> io::Result<Option<Self>> {
+    ///
+    /// # Errors
+    /// The file cannot be made or locked.
+    pub fn take(root: &Path) -> io::Result<Option<Self>> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(root.join("lock"))?;
-        let range = libc::flock {
-            l_type: libc::F_WRLCK as libc::c_short,
-            l_whence: libc::SEEK_SET as libc::c_short,
-            l_start: 0,
-            l_len: 1,
-            l_pid: 0,
-        };
-        match fcntl(&file, FcntlArg::F_OFD_SETLK(&range)) {
-            Ok(_) => {}
-            Err(nix::Error::EAGAIN | nix::Error::EACCES) => return Ok(None),
-            Err(error) => return Err(error.into()),
+        if !lock(&file, libc::F_WRLCK)? {
+            return Ok(None);
         }
         file.write_all_at(b"lock", 0)?;
         Ok(Some(Self { _file: file }))
+    }
+
+    /// Holds the store for reading, together with others who read; nothing is written. `None` when a broker has it.
+    ///
+    /// # Errors
+    /// There is no lock file ([`io::ErrorKind::NotFound`]: no broker ever had the store), or its file system has no locks.
+    pub fn share(root: &Path) -> io::Result<Option<Self>> {
+        let file = File::open(root.join("lock"))?;
+        Ok(lock(&file, libc::F_RDLCK)?.then_some(Self { _file: file }))
+    }
+}
+
+/// Locks the first byte of a file, unless somebody else has it.
+fn lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
+    let range = libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 1,
+        l_pid: 0,
+    };
+    match fcntl(file, FcntlArg::F_OFD_SETLK(&range)) {
+        Ok(_) => Ok(true),
+        Err(nix::Error::EAGAIN | nix::Error::EACCES) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// The mark of a store that is not closed.
 #[derive(Debug)]
-pub(crate) struct AbortMark {
+pub struct AbortMark {
     path: PathBuf,
 }
 
 impl AbortMark {
-    pub(crate) fn new(root: &Path) -> Self {
+    /// That of the store in a directory (storePathRootDir).
+    pub fn new(root: &Path) -> Self {
         Self { path: root.join("abort") }
     }
 
     /// Whether the last owner did not close the store.
-    pub(crate) fn is_set(&self) -> io::Result<bool> {
+    pub fn is_set(&self) -> io::Result<bool> {
         self.path.try_exists()
     }
 
     /// Sets the mark, on disk when this returns.
-    pub(crate) fn set(&self) -> io::Result<()> {
+    pub fn set(&self) -> io::Result<()> {
         let file = File::create(&self.path)?;
         file.write_all_at(std::process::id().to_string().as_bytes(), 0)?;
         file.sync_all()?;
@@ -63,7 +83,7 @@ impl AbortMark {
     }
 
     /// Removes the mark: the store is closed.
-    pub(crate) fn clear(&self) -> io::Result<()> {
+    pub fn clear(&self) -> io::Result<()> {
         fs::remove_file(&self.path)?;
         self.sync_directory()
     }
@@ -86,7 +106,11 @@ mod tests {
         let first = StoreLock::take(root.path()).unwrap().unwrap();
         assert!(StoreLock::take(root.path()).unwrap().is_none());
         assert_eq!(fs::read(root.path().join("lock")).unwrap(), b"lock");
+        assert!(StoreLock::share(root.path()).unwrap().is_none());
         drop(first);
+        let readers = [(); 2].map(|()| StoreLock::share(root.path()).unwrap().unwrap());
+        assert!(StoreLock::take(root.path()).unwrap().is_none());
+        drop(readers);
         assert!(StoreLock::take(root.path()).unwrap().is_some());
     }
 

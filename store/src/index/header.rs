@@ -2,22 +2,23 @@
 
 /// Begin store time 8, end store time 8, begin physical offset 8, end physical offset 8, used slots 4, next item number 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub struct Header {
     /// Store time of the first item, ms.
-    pub(super) begin_time: i64,
+    pub begin_time: i64,
     /// Store time of the last item, ms.
-    pub(super) end_time: i64,
+    pub end_time: i64,
     /// Physical offset of the first item.
-    pub(super) begin_offset: i64,
+    pub begin_offset: i64,
     /// Physical offset of the last item.
-    pub(super) end_offset: i64,
+    pub end_offset: i64,
     /// Slots that have items.
-    pub(super) used_slots: i32,
+    pub used_slots: i32,
     /// Number of the next item; 1 is the first.
-    pub(super) next: i32,
+    pub next: i32,
 }
 
-pub(super) const HEADER_SIZE: usize = 40;
+/// Bytes of a header.
+pub const HEADER_SIZE: usize = 40;
 
 impl Header {
     /// Of a new file that follows one that ended so (0, 0 for none).
@@ -25,7 +26,8 @@ impl Header {
         Self { begin_time: end_time, end_time, begin_offset: end_offset, end_offset, used_slots: 0, next: 1 }
     }
 
-    pub(super) fn from_bytes(bytes: &[u8; HEADER_SIZE]) -> Self {
+    /// Reads the stored form; any content is accepted.
+    pub fn from_bytes(bytes: &[u8; HEADER_SIZE]) -> Self {
         let long = |at: usize| {
             let mut word = [0; 8];
             word.copy_from_slice(&bytes[at..at + 8]);
@@ -42,7 +44,8 @@ impl Header {
         }
     }
 
-    pub(super) fn to_bytes(self) -> [u8; HEADER_SIZE] {
+    /// The stored form.
+    pub fn to_bytes(self) -> [u8; HEADER_SIZE] {
         let mut bytes = [0; HEADER_SIZE];
         bytes[..8].copy_from_slice(&self.begin_time.to_be_bytes());
         bytes[8..16].copy_from_slice(&self.end_time.to_be_bytes());
@@ -61,17 +64,23 @@ impl Header {
 
 /// Key hash 4, physical offset 8, seconds since the file's begin time 4, previous item of the slot 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Item {
-    pub(super) hash: i32,
-    pub(super) physical_offset: i64,
-    pub(super) seconds: i32,
-    pub(super) previous: i32,
+pub struct Item {
+    /// Of the key, with its topic.
+    pub hash: i32,
+    /// Of the record that has the key.
+    pub physical_offset: i64,
+    /// Between the store times of the file's first record and this one.
+    pub seconds: i32,
+    /// Number of the item before it in its slot, 0 without one.
+    pub previous: i32,
 }
 
-pub(super) const ITEM_SIZE: usize = 20;
+/// Bytes of an item.
+pub const ITEM_SIZE: usize = 20;
 
 impl Item {
-    pub(super) fn from_bytes(bytes: &[u8; ITEM_SIZE]) -> Self {
+    /// Reads the stored form; any content is accepted.
+    pub fn from_bytes(bytes: &[u8; ITEM_SIZE]) -> Self {
         let int = |at: usize| {
             let mut word = [0; 4];
             word.copy_from_slice(&bytes[at..at + 4]);
@@ -85,7 +94,8 @@ impl Item {
         }
     }
 
-    pub(super) fn to_bytes(self) -> [u8; ITEM_SIZE] {
+    /// The stored form.
+    pub fn to_bytes(self) -> [u8; ITEM_SIZE] {
         let mut bytes = [0; ITEM_SIZE];
         bytes[..4].copy_from_slice(&self.hash.to_be_bytes());
         bytes[4..12].copy_from_slice(&self.physical_offset.to_be_bytes());

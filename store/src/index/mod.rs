@@ -16,5 +16,7 @@ mod table;
 mod writer;
 
 pub use builder::IndexBuilder;
+pub use header::{HEADER_SIZE, Header, ITEM_SIZE, Item};
 pub use reader::IndexReader;
-pub use table::{IndexKind, IndexTable, QueryOffsets};
+pub use table::{IndexKind, IndexTable, QueryOffsets, hash};
+pub use writer::keys;

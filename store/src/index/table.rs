@@ -215,7 +215,7 @@ impl IndexTable {
 }
 
 /// The stored hash of `topic#key`, or `topic#T#key` for a tag.
-pub(super) fn hash(topic: &str, key: &[u8], kind: IndexKind) -> i32 {
+pub fn hash(topic: &str, key: &[u8], kind: IndexKind) -> i32 {
     let separator: &[u8] = match kind {
         IndexKind::Key => b"#",
         IndexKind::Tag => b"#T#",

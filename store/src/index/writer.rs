@@ -44,8 +44,8 @@ impl<F: FnMut(i64) + Send> RecordConsumer for IndexWriter<F> {
     }
 }
 
-/// Hashes of a record's keys in the order they are put: unique key, keys, tag.
-fn keys<'a>(record: &RecordFields<'a>) -> impl Iterator<Item = i32> + use<'a> {
+/// Hashes of a record's keys in the order they are put: unique key, keys, tag. Those of a rolled back message are not put.
+pub fn keys<'a>(record: &RecordFields<'a>) -> impl Iterator<Item = i32> + use<'a> {
     let (mut unique, mut keys, mut tags) = (None, None, None);
     for (name, value) in record.properties {
         if name == key::UNIQ_KEY.as_bytes() {

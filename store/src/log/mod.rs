@@ -40,6 +40,7 @@ use append::{Active, Appender};
 pub(crate) use gate::Gate;
 use group_commit::GroupCommit;
 use scan::Found;
+pub use scan::check as check_record;
 use segments::Segments;
 
 /// The log.

@@ -184,7 +184,10 @@ impl<'a> Scan<'a> {
 
 /// Whether a record is the one that was stored here, as far as that can be told: the checksum covers the body only, so
 /// the other fields must at least make sense.
-fn check(record: &Record<'_>, at: i64, require_property_crc: bool) -> Result<(), RecordError> {
+///
+/// # Errors
+/// It is not; why.
+pub fn check(record: &Record<'_>, at: i64, require_property_crc: bool) -> Result<(), RecordError> {
     let senseless = |field| Err(RecordError::Field(field));
     if record.physical_offset != at {
         return senseless("physical offset");
