@@ -1,5 +1,6 @@
 //! Ours, the reference and the echo server in turn, under the same load.
 
+mod machine;
 mod servers;
 mod table;
 
@@ -11,6 +12,7 @@ use clap::Args;
 
 use crate::report::Report;
 use crate::send;
+use machine::Ballast;
 use servers::{Kind, Running, Site};
 use table::Results;
 
@@ -73,6 +75,8 @@ pub fn run(options: &Options) -> Result<()> {
 impl Options {
     /// One life of a server: start, warm-up, all loads.
     fn measure(&self, site: &Site, kind: Kind, serialization: Serialization, results: &mut Results) -> Result<()> {
+        machine::settle();
+        let _ballast = Ballast::take()?;
         let server = Running::start(site, kind, serialization)?;
         let base = self.load(&server, serialization);
         send::measure(&send::Options { warm_up: 0.0, duration: self.warm_up(kind), ..base.clone() })?;
@@ -85,6 +89,7 @@ impl Options {
                 // The first server's maximum in the first round is the measure for all.
                 Load::Half => options.rate = Some((results.first_rate() / 2.0).max(1.0)),
             }
+            machine::settle();
             let report = send::measure(&options)?;
             ensure!(report.messages > 0, "{kind} acknowledged nothing: {report:?}");
             self.tell(kind, &report)?;

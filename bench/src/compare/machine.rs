@@ -1,0 +1,79 @@
+//! The state of the machine in which servers are measured: nothing left to write, and no free memory to speak of.
+//!
+//! A virtual machine's host takes free memory back. A page that was free then costs several µs to get again, more than
+//! all else of a send, and whoever asks for memory pays for the host. A broker that has run for a day asks for
+//! memory that was page cache a moment before; here that is [`Ballast`], given away as the servers need it.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use memmap2::{Advice, MmapMut};
+
+/// Waits until what others wrote is on the disk: its write-back would stop whoever writes next.
+pub fn settle() {
+    rustix::fs::sync();
+}
+
+/// Memory in use that is given to whoever needs some. Dropping it gives the rest.
+pub struct Ballast {
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ballast {
+    /// Takes what is available but for [`LEFT`].
+    pub fn take() -> Result<Self> {
+        let count = available("MemAvailable")?.saturating_sub(LEFT) / PIECE;
+        let mut pieces: VecDeque<_> = (0..count).map(|_| piece()).collect::<Result<_>>()?;
+        let end = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&end);
+        let thread = thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) && !pieces.is_empty() {
+                // What cannot be told is as good as no free memory.
+                if available("MemFree").unwrap_or(0) < LEAST_FREE {
+                    pieces.pop_front();
+                } else {
+                    thread::sleep(PAUSE);
+                }
+            }
+        });
+        Ok(Self { end, thread: Some(thread) })
+    }
+}
+
+impl Drop for Ballast {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It has nothing that could panic, and nothing to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn piece() -> Result<MmapMut> {
+    let piece = MmapMut::map_anon(PIECE)?;
+    // Where there are no huge pages, small ones do.
+    let _ = piece.advise(Advice::HugePage);
+    piece.advise(Advice::PopulateWrite)?;
+    Ok(piece)
+}
+
+/// A line of /proc/meminfo, in bytes.
+fn available(name: &str) -> Result<usize> {
+    let text = fs::read_to_string("/proc/meminfo")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
+    Ok(kib.with_context(|| format!("no {name} in /proc/meminfo"))? * 1024)
+}
+
+/// For the heap of the reference, and for everybody who is not measured.
+const LEFT: usize = 4 << 30;
+const LEAST_FREE: usize = 384 << 20;
+const PIECE: usize = 64 << 20;
+const PAUSE: Duration = Duration::from_millis(10);
