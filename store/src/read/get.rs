@@ -168,8 +168,6 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
     fn run(mut self, queue: &Queue, filter: Option<&dyn MessageFilter>) -> io::Result<GetResult> {
         let most_units = (self.limits.filter_bytes / crate::queue::UNIT_SIZE).max(self.asked.count) as i64;
         let mut last_physical = 0;
-        // Records before this are gone: units up to it are passed over.
-        let mut gone_until = i64::MIN;
         for entry in queue.iter_from(self.first) {
             let (offset, unit) = match entry {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -187,25 +185,22 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
                 break;
             }
             let size = usize::try_from(unit.size).unwrap_or(0);
-            let in_memory = self.log_end - unit.physical_offset <= self.limits.memory_distance;
-            if self.limits.full(&self.asked, self.result.bytes, self.result.count, size, in_memory) {
-                break;
+            let is_there = self.has(unit);
+            if is_there {
+                let in_memory = self.log_end - unit.physical_offset <= self.limits.memory_distance;
+                if self.limits.full(&self.asked, self.result.bytes, self.result.count, size, in_memory) {
+                    break;
+                }
+                last_physical = unit.physical_offset;
             }
-            last_physical = unit.physical_offset;
             self.result.next_offset = offset + 1;
-            if unit.physical_offset < gone_until {
-                continue;
-            }
             if filter.is_some_and(|filter| !filter.matches_queue(unit.tags_code)) {
                 self.nothing_yet(GetStatus::NoMatchedMessage);
                 continue;
             }
-            if !self.has(unit) {
+            if !is_there {
+                // Expired, a blank or damaged: it says nothing of its neighbours.
                 self.nothing_yet(GetStatus::MessageWasRemoving);
-                // A blank says nothing of its neighbours.
-                if unit.is_record() {
-                    gone_until = self.log.next_file_start(unit.physical_offset);
-                }
                 continue;
             }
             if let Some(filter) = filter
@@ -217,7 +212,6 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
                 continue;
             }
             self.add(unit, size)?;
-            gone_until = i64::MIN;
         }
         self.close_run()?;
         if self.result.status == GetStatus::Found && self.result.count == 0 {

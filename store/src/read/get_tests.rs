@@ -15,10 +15,15 @@ struct Fixture {
 
 /// `count` messages in queue 0 of `t`, all of the same size, a file of the log holds 30 of them; tags a, b, a, b, ….
 fn fixture(count: i64) -> Fixture {
+    with_offsets(0..count)
+}
+
+/// The same with these queue offsets.
+fn with_offsets(offsets: impl Iterator<Item = i64>) -> Fixture {
     let directory = TempDir::new().unwrap();
     let log = Arc::new(MemoryLog::new(30 * SIZE + 8));
     let queues = Arc::new(QueueTable::new(directory.path().to_owned(), 400, 8));
-    for n in 0..count {
+    for n in offsets {
         let (_, size) = log.append(&TestRecord {
             queue_offset: n,
             store_timestamp: 1000 + n / 2 * 10,
@@ -133,15 +138,41 @@ fn limits_are_kept() {
 }
 
 #[test]
-fn records_that_are_gone_are_passed_over_by_file() {
+fn records_that_are_gone_are_passed_over() {
     let fixture = fixture(100);
-    fixture.log.set_min(40 * SIZE as i64);
+    fixture.log.set_min(30 * SIZE as i64 + 8);
     let found = fixture.get(0, None);
-    // from the second file on, whose first records are gone too: then from the third
-    assert_eq!((found.status, found.next_offset - found.count as i64), (GetStatus::Found, 60));
+    assert_eq!((found.status, found.count, found.next_offset), (GetStatus::Found, 32, 62));
     fixture.log.set_min(1 << 40);
     let gone = fixture.get(0, None);
     assert_eq!((gone.status, gone.count, gone.next_offset), (GetStatus::MessageWasRemoving, 0, 100));
+}
+
+/// What a queue has no record for, and a unit that leads nowhere, cost no other message of the queue.
+#[test]
+fn messages_behind_a_blank_or_a_damaged_unit_are_read() {
+    let fixture = with_offsets((0..10).chain(12..100));
+    let mut expected: Vec<i64> = (0..10).chain(12..34).collect();
+    let queue = fixture.queues.get("t", 0).unwrap();
+    let offsets = |found: &GetResult| -> Vec<i64> {
+        let records = found.runs.iter().flat_map(|run| run.chunks(SIZE));
+        records.map(|record| record::RecordFields::of(record).unwrap().queue_offset).collect()
+    };
+    assert_eq!(queue.unit(10).unwrap(), Some(Unit::BLANK));
+    let found = fixture.get(0, None);
+    assert_eq!((found.status, offsets(&found), found.next_offset), (GetStatus::Found, expected.clone(), 34));
+    // a reader that asks for a blank gets what follows it
+    let found = fixture.get(10, None);
+    assert_eq!((found.status, offsets(&found)[0]), (GetStatus::Found, 12));
+
+    fixture.queues.flush(0).unwrap();
+    let file = std::fs::File::options().write(true).open(fixture.directory.path().join("t/0/00000000000000000000"));
+    let far = Unit { physical_offset: 1 << 50, size: SIZE as i32, tags_code: 0 };
+    std::os::unix::fs::FileExt::write_all_at(&file.unwrap(), &far.to_bytes(), 5 * 20).unwrap();
+    expected.remove(5);
+    expected.push(34);
+    let found = fixture.get(0, None);
+    assert_eq!((found.status, offsets(&found), found.next_offset), (GetStatus::Found, expected, 35));
 }
 
 #[test]
