@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::shared::Shared;
-use super::unit::UNIT_SIZE;
+use super::unit::{UNIT_SIZE, Unit};
 
 /// Where a queue's files are; what they hold is the queue's to know.
 #[derive(Debug)]
@@ -81,6 +81,24 @@ impl QueueFiles {
         let file = self.open(start, false)?;
         file.read_exact_at(&mut into[..length], ((from - start) as usize * UNIT_SIZE) as u64)?;
         Ok(length)
+    }
+
+    /// The unit at an offset.
+    pub(super) fn unit(&self, offset: i64) -> io::Result<Unit> {
+        let mut bytes = [0; UNIT_SIZE];
+        self.read(offset, &mut bytes)?;
+        Ok(Unit::from_bytes(&bytes))
+    }
+
+    /// The last unit in [first, end) that points at a record, with its offset.
+    pub(super) fn last_record(&self, first: i64, end: i64) -> io::Result<Option<(i64, Unit)>> {
+        for offset in (first..end).rev() {
+            let unit = self.unit(offset)?;
+            if unit.is_record() {
+                return Ok(Some((offset, unit)));
+            }
+        }
+        Ok(None)
     }
 
     /// Writes units from `at` on, up to the end of their file; returns how many units. `create`: the file may be new.

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
+use apogee_remoting::message::record::LEAST_SIZE;
 use parking_lot::Mutex;
 use tracing::warn;
 
@@ -136,8 +137,8 @@ impl Queue {
     /// before them; when the next one follows on what was there before, the offset was a damaged number in one record.
     ///
     /// # Errors
-    /// Writing a full page of units failed. The unit is kept and readable, and the next call or the flush
-    /// writes again.
+    /// The unit is not in the queue: a file could not be written or removed (try again), or the offset is none
+    /// (`InvalidData`). Units that only wait to be written are no error; the flush tells.
     pub fn append(&self, offset: i64, unit: Unit) -> io::Result<Appended> {
         if !(0..MAX_OFFSET).contains(&offset) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("queue offset {offset} is out of range")));
@@ -154,11 +155,10 @@ impl Queue {
             }
             self.reset(&mut state)?;
         } else if offset > max {
-            let empty = state.file_starts.is_empty() && state.tail.is_empty();
             match state.ahead {
-                _ if empty => self.skip_to(&mut state, offset)?,
+                _ if self.is_empty() => self.skip_to(&mut state, offset, unit)?,
                 Some((held, unit)) if held + 1 == offset => {
-                    self.skip_to(&mut state, held)?;
+                    self.skip_to(&mut state, held, unit)?;
                     state.tail.extend_from_slice(&unit.to_bytes());
                 }
                 _ => {
@@ -167,17 +167,27 @@ impl Queue {
                 }
             }
         }
-        state.ahead = None;
-        state.tail.extend_from_slice(&unit.to_bytes());
-        self.max_physical.store(unit.end(), Ordering::Release);
-        self.max.store(offset + 1, Ordering::Release);
-        if !self.dirty.swap(true, Ordering::AcqRel) {
-            self.files.shared().mark_dirty(&self.topic, self.id);
-        }
-        if state.tail.len() >= WRITE_OUT {
-            self.write_out(&mut state)?;
-        }
+        self.push(&mut state, offset, unit);
         Ok(Appended::Added)
+    }
+
+    /// Takes the unit that is held, if there is one: the log ends, so no other will show whether the gap is real. It is
+    /// when so many records have room in the log between the queue's last one and this one.
+    ///
+    /// # Errors
+    /// Blanks cannot be written.
+    pub(super) fn settle(&self) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let Some((offset, unit)) = state.ahead else { return Ok(()) };
+        if self.has_room_for(offset - self.max_offset(), unit) {
+            self.skip_to(&mut state, offset, unit)?;
+            self.push(&mut state, offset, unit);
+        } else {
+            warn!(topic = %self.topic, queue_id = self.id, offset, physical = unit.physical_offset,
+                "the last record of a consume queue has an impossible offset and is not served");
+            state.ahead = None;
+        }
+        Ok(())
     }
 
     /// Reads units from `from` on: as many as are there, fit, and lie in one file. 0 bytes at the end.
@@ -228,30 +238,54 @@ impl Queue {
         self.files.file_start(offset) + self.files.shared().units_per_file()
     }
 
+    /// The first offset in [from, to) behind all records that lie before something: `is_before` holds for the first
+    /// records and for none behind them. `to` when all do. Blanks have no say.
+    ///
+    /// # Errors
+    /// Units cannot be read, or what `is_before` says.
+    pub(crate) fn behind_those(
+        &self,
+        from: i64,
+        to: i64,
+        mut is_before: impl FnMut(Unit) -> io::Result<bool>,
+    ) -> io::Result<i64> {
+        let (mut low, mut high) = (from, to);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.next_record(middle, high)? {
+                Some((offset, unit)) if is_before(unit)? => low = offset + 1,
+                _ => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    /// The first unit in [from, to) that points at a record, with its offset.
+    fn next_record(&self, from: i64, to: i64) -> io::Result<Option<(i64, Unit)>> {
+        self.iter_from(from)
+            .take_while(|entry| !matches!(entry, Ok((offset, _)) if *offset >= to))
+            .find(|entry| !matches!(entry, Ok((_, unit)) if !unit.is_record()))
+            .transpose()
+    }
+
     /// Sets the minimum to the first unit whose record lies at or behind the log's minimum.
     ///
     /// # Errors
     /// Units cannot be read.
     pub fn correct_min_offset(&self, log_min: i64) -> io::Result<()> {
-        let (mut low, mut high) = {
+        let (first, end) = {
             let state = self.state.lock();
             let first = state.file_starts.first().copied().unwrap_or(state.tail_start);
             (first, self.max_offset())
         };
-        if self.max_physical_offset() <= log_min {
+        let min = if self.max_physical_offset() <= log_min {
             // everything expired (5.5.0: min = max)
-            low = high;
-        }
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let gone = self.unit(middle)?.is_none_or(|unit| !unit.is_record() || unit.physical_offset < log_min);
-            if gone {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        self.min.store(low, Ordering::Release);
+            end
+        } else {
+            let behind = self.behind_those(first, end, |unit| Ok(unit.physical_offset < log_min))?;
+            self.next_record(behind, end)?.map_or(end, |(offset, _)| offset)
+        };
+        self.min.store(min, Ordering::Release);
         Ok(())
     }
 
@@ -267,9 +301,7 @@ impl Queue {
             let (Some(&first), Some(&second)) = (state.file_starts.first(), state.file_starts.get(1)) else {
                 break;
             };
-            let mut last = [0; UNIT_SIZE];
-            self.files.read(second - 1, &mut last)?;
-            if Unit::from_bytes(&last).physical_offset >= log_min {
+            if self.files.last_record(first, second)?.is_some_and(|(_, last)| last.physical_offset >= log_min) {
                 break;
             }
             // the minimum first: nobody is sent to a file that is gone
@@ -355,41 +387,75 @@ impl Queue {
         self.next.store(end, Ordering::Relaxed);
     }
 
-    /// Starts again at 0 with nothing.
+    /// Whether no record was ever put into it.
+    fn is_empty(&self) -> bool {
+        self.max_physical.load(Ordering::Relaxed) < 0
+    }
+
+    /// Whether the log has room for so many records between the queue's last one and that of a unit.
+    fn has_room_for(&self, missing: i64, unit: Unit) -> bool {
+        let room = unit.physical_offset - self.max_physical.load(Ordering::Relaxed).max(0);
+        missing <= room / LEAST_SIZE as i64
+    }
+
+    /// Adds the unit that follows on what is there.
+    fn push(&self, state: &mut State, offset: i64, unit: Unit) {
+        state.ahead = None;
+        state.tail.extend_from_slice(&unit.to_bytes());
+        self.max_physical.store(unit.end(), Ordering::Release);
+        self.max.store(offset + 1, Ordering::Release);
+        self.mark_dirty();
+        if state.tail.len().is_multiple_of(WRITE_OUT) {
+            // a failure shows again at the flush; the units are kept until then
+            let _ = self.write_out(state);
+        }
+    }
+
+    /// Starts again at 0 with nothing. After an error it can be called again.
     fn reset(&self, state: &mut State) -> io::Result<()> {
         warn!(topic = %self.topic, queue_id = self.id, "consume queue starts at 0 again: its topic was created anew");
-        self.min.store(0, Ordering::Release);
+        // the minimum first: nobody is sent to a file that is gone
+        self.min.store(self.max_offset(), Ordering::Release);
+        self.drop_files(state)?;
         self.max.store(0, Ordering::Release);
-        for start in std::mem::take(&mut state.file_starts) {
-            self.files.remove(start)?;
-        }
+        self.min.store(0, Ordering::Release);
+        self.max_physical.store(-1, Ordering::Release);
         *state = State::default();
         Ok(())
     }
 
-    /// Makes `offset` the next one to append.
-    fn skip_to(&self, state: &mut State, offset: i64) -> io::Result<()> {
+    /// Makes `offset` the next one to append. After an error it can be called again.
+    fn skip_to(&self, state: &mut State, offset: i64, unit: Unit) -> io::Result<()> {
         let max = self.max.load(Ordering::Relaxed);
         let file_start = self.files.file_start(offset);
-        let empty = state.file_starts.is_empty() && state.tail.is_empty();
-        if !empty {
+        let is_empty = self.is_empty();
+        if !is_empty {
             warn!(topic = %self.topic, queue_id = self.id, max, offset,
                 "consume queue has a gap before the record's offset");
             self.write_out(state)?;
         }
-        if file_start > max || empty {
-            // What lies before the gap can no longer be reached: files must follow on one another.
-            let old = std::mem::take(&mut state.file_starts);
-            for start in old {
-                self.files.remove(start)?;
-            }
-            self.fill_blanks(state, file_start, offset)?;
-            self.min.store(offset, Ordering::Release);
-        } else {
+        // Blanks join what is still of use to what follows, unless the offset is beyond reason.
+        let missing = offset - max;
+        let is_joined = file_start <= max
+            || self.min_offset() < max && (missing <= MOST_BLANKS || self.has_room_for(missing, unit));
+        if is_joined && !is_empty {
             self.fill_blanks(state, max, offset)?;
+        } else {
+            // What lies before the gap can no longer be reached: files must follow on one another.
+            self.min.store(offset, Ordering::Release);
+            self.drop_files(state)?;
+            self.fill_blanks(state, file_start, offset)?;
+            state.synced = file_start;
         }
         state.tail_start = offset;
-        state.synced = state.synced.min(file_start);
+        Ok(())
+    }
+
+    fn drop_files(&self, state: &mut State) -> io::Result<()> {
+        while let Some(&last) = state.file_starts.last() {
+            self.files.remove(last)?;
+            state.file_starts.pop();
+        }
         Ok(())
     }
 
@@ -428,7 +494,7 @@ impl Queue {
     /// Writes units that start at `at`, up to the end of their file; returns how many.
     fn write(&self, state: &mut State, at: i64, units: &[u8]) -> io::Result<i64> {
         let start = self.files.file_start(at);
-        let new = state.file_starts.last() != Some(&start);
+        let new = state.file_starts.last().is_none_or(|last| *last < start);
         let count = self.files.write(at, units, new)?;
         if new {
             state.file_starts.push(start);
@@ -439,10 +505,12 @@ impl Queue {
 
 /// Queue offsets stay below this: far above any real one, and in bytes still a positive number.
 const MAX_OFFSET: i64 = i64::MAX / 64;
-/// Units gathered before they are written: a page.
-const WRITE_OUT: usize = 4096;
+/// Bytes of units gathered before they are written: about a page.
+const WRITE_OUT: usize = 205 * UNIT_SIZE;
 const PAGE: u64 = 4096;
 const BLANKS_AT_ONCE: i64 = 3000;
+/// Units that may be missing whatever the log says: 20 MB of blanks.
+const MOST_BLANKS: i64 = 1_000_000;
 
 #[cfg(test)]
 #[path = "queue_tests.rs"]

@@ -81,10 +81,76 @@ fn one_damaged_offset_moves_nothing_a_real_gap_is_taken() {
     assert_eq!(queue.append(1, unit(1)).unwrap(), Appended::Added);
     assert_eq!(queue.append(57, unit(57)).unwrap(), Appended::Held);
     assert_eq!(queue.append(58, unit(58)).unwrap(), Appended::Added);
-    assert_eq!((queue.min_offset(), queue.max_offset()), (57, 59));
-    assert_eq!(offsets(&queue, 57), [57, 58]);
+    // over five files: what is before the gap stays
+    assert_eq!((queue.min_offset(), queue.max_offset()), (0, 59));
+    let records = |queue: &Queue| -> Vec<i64> {
+        queue.iter_from(0).map(Result::unwrap).filter(|(_, unit)| unit.is_record()).map(|(at, _)| at).collect()
+    };
+    assert_eq!(records(&queue), [0, 1, 57, 58]);
+    table.flush(0).unwrap();
+    assert_eq!(records(&queue), [0, 1, 57, 58]);
+    // one that the log between has no room for starts the queue anew
+    let far = 1 << 40;
+    for n in 0..2 {
+        queue.append(far + n, unit(59 + n)).unwrap();
+    }
+    assert_eq!((queue.min_offset(), queue.max_offset()), (far, far + 2));
+    assert_eq!(queue.unit(far).unwrap(), Some(unit(59)));
     assert!(queue.append(i64::MAX, unit(1)).is_err());
     assert!(queue.append(-1, unit(1)).is_err());
+}
+
+/// The last record of the log is the only one behind damage: nothing follows that would confirm its offset.
+#[test]
+fn the_last_record_keeps_its_place_behind_a_gap() {
+    let directory = TempDir::new().unwrap();
+    let table = table(&directory);
+    let queue = table.get_or_create("t", 0).unwrap();
+    queue.append(0, unit(0)).unwrap();
+    assert_eq!(queue.append(2, unit(2)).unwrap(), Appended::Held);
+    assert_eq!(queue.max_offset(), 1);
+    table.settle().unwrap();
+    assert_eq!((queue.max_offset(), queue.unit(2).unwrap()), (3, Some(unit(2))));
+    assert_eq!(queue.append(1 << 40, unit(3)).unwrap(), Appended::Held);
+    table.settle().unwrap();
+    assert_eq!(queue.max_offset(), 3);
+    assert_eq!(queue.append(3, unit(4)).unwrap(), Appended::Added);
+}
+
+/// Whichever units a search by halves comes upon.
+#[test]
+fn blanks_do_not_hide_the_records_before_them() {
+    let directory = TempDir::new().unwrap();
+    let table = table(&directory);
+    for from in 1..30 {
+        for to in from + 1..31 {
+            let queue = table.get_or_create("t", from * 100 + to).unwrap();
+            for n in (0..from).chain(to..35) {
+                queue.append(i64::from(n), unit(i64::from(n))).unwrap();
+            }
+            queue.correct_min_offset(0).unwrap();
+            assert_eq!(queue.min_offset(), 0, "{from}..{to}");
+            queue.correct_min_offset(100).unwrap();
+            assert_eq!(queue.min_offset(), if from == 1 { i64::from(to) } else { 1 }, "{from}..{to}");
+            // all before the gap expired
+            queue.correct_min_offset(i64::from(from) * 100).unwrap();
+            assert_eq!(queue.min_offset(), i64::from(to), "{from}..{to}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_ends_with_blanks_goes_when_its_records_do() {
+    let directory = TempDir::new().unwrap();
+    let table = table(&directory);
+    let queue = table.get_or_create("t", 0).unwrap();
+    for n in (0..5).chain(12..20) {
+        queue.append(n, unit(n)).unwrap();
+    }
+    table.flush(0).unwrap();
+    assert_eq!((queue.delete_expired(300).unwrap(), queue.min_offset()), (0, 3));
+    assert_eq!(queue.unit(4).unwrap(), Some(unit(4)));
+    assert_eq!((queue.delete_expired(500).unwrap(), queue.min_offset()), (1, 12));
 }
 
 // apache/rocketmq#4774, #2748: a topic created again went on behind its old queue.
@@ -141,11 +207,46 @@ fn a_failing_write_keeps_units_readable() {
     let table = table(&directory);
     let queue = table.get_or_create("t", 0).unwrap();
     fs::write(directory.path().join("t"), "in the way").unwrap();
-    let failed = (0..300).filter(|n| queue.append(*n, unit(*n)).is_err()).count();
-    assert!(failed > 0);
+    for n in 0..300 {
+        assert_eq!(queue.append(n, unit(n)).unwrap(), Appended::Added);
+    }
     assert!(table.flush(0).is_err());
     assert_eq!(offsets(&queue, 0), (0..300).collect::<Vec<_>>());
     fs::remove_file(directory.path().join("t")).unwrap();
     assert!(table.flush(0).unwrap());
     assert_eq!(offsets(&queue, 0), (0..300).collect::<Vec<_>>());
+}
+
+/// A gap and a new life need their files at once: the dispatcher tries again, and then it is as if nothing had been.
+#[test]
+fn a_unit_that_cannot_be_put_can_be_put_later() {
+    let directory = TempDir::new().unwrap();
+    let table = table(&directory);
+    let queue = table.get_or_create("t", 0).unwrap();
+    let in_the_way = directory.path().join("t");
+    fs::write(&in_the_way, "").unwrap();
+    for _ in 0..2 {
+        assert!(queue.append(13, unit(13)).is_err());
+        assert_eq!(queue.max_offset(), 0);
+    }
+    fs::remove_file(&in_the_way).unwrap();
+    for n in 13..35 {
+        assert_eq!(queue.append(n, unit(n)).unwrap(), Appended::Added);
+    }
+    table.flush(0).unwrap();
+    assert_eq!(offsets(&queue, 13), (13..35).collect::<Vec<_>>());
+
+    // a file that cannot be removed
+    let last = directory.path().join("t/0/00000000000000000600");
+    fs::remove_file(&last).unwrap();
+    fs::create_dir(&last).unwrap();
+    let second_life = Unit { physical_offset: 9000, ..unit(0) };
+    for _ in 0..2 {
+        assert!(queue.append(0, second_life).is_err());
+    }
+    fs::remove_dir(&last).unwrap();
+    assert_eq!(queue.append(0, second_life).unwrap(), Appended::Added);
+    assert_eq!((queue.min_offset(), queue.max_offset()), (0, 1));
+    assert_eq!(queue.unit(0).unwrap(), Some(second_life));
+    assert_eq!(fs::read_dir(directory.path().join("t/0")).unwrap().count(), 0);
 }

@@ -110,6 +110,15 @@ impl QueueTable {
         self.any_deleted.load(Ordering::Acquire) && self.deleted.get(topic).is_some_and(|end| physical_offset < *end)
     }
 
+    /// Takes the units that are held behind gaps: the log is dispatched to its end, and no other will follow to
+    /// confirm them.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn settle(&self) -> io::Result<()> {
+        self.all().iter().try_for_each(|queue| queue.settle())
+    }
+
     /// Lets appends go on from what is dispatched: after recovery, before the first append.
     pub fn reset_next_offsets(&self) {
         for entry in &self.topics {

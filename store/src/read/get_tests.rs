@@ -209,3 +209,23 @@ fn offsets_by_time() {
     let empty = fixture.queues.get_or_create("t", 7).unwrap();
     assert_eq!(offset_by_time(&*fixture.log, &empty, 5, Boundary::Upper).unwrap(), 0);
 }
+
+#[test]
+fn blanks_do_not_hide_messages_from_a_search_by_time() {
+    for (from, to) in [(1, 50), (10, 60), (40, 60), (49, 51), (60, 99)] {
+        // times 1000, 1000, 1010, 1010, …
+        let fixture = with_offsets((0..from).chain(to..101));
+        let queue = fixture.queues.get("t", 0).unwrap();
+        for offset in (0..from).chain(to..101) {
+            let time = 1000 + offset / 2 * 10;
+            let found = offset_by_time(&*fixture.log, &queue, time, Boundary::Upper).unwrap();
+            let last = if offset % 2 == 0 && (offset + 1 < from || offset >= to) && offset < 100 { offset + 1 } else { offset };
+            assert_eq!(found, last, "{from}..{to} {time}");
+            // from the offset found on, this message is the first of its time
+            let lower = offset_by_time(&*fixture.log, &queue, time, Boundary::Lower).unwrap();
+            let first = fixture.get(lower, None);
+            let record = record::RecordFields::of(&first.runs[0][..SIZE]).unwrap();
+            assert_eq!(record.store_timestamp, time, "{from}..{to} {time}");
+        }
+    }
+}

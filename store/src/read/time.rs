@@ -27,29 +27,18 @@ pub fn offset_by_time<S: RecordSource + ?Sized>(
     boundary: Boundary,
 ) -> io::Result<i64> {
     let (min, max) = (queue.min_offset(), queue.max_offset());
-    // first offset whose store time is past the time (upper) or reaches it (lower)
-    let (mut low, mut high) = (min, max);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let stored = match queue.unit(middle)? {
-            Some(unit) => store_time(log, unit)?,
-            None => None,
-        };
-        let before = match (stored, boundary) {
+    // behind the last record whose store time is before the time (lower) or not past it (upper)
+    let behind = queue.behind_those(min, max, |unit| {
+        Ok(match (store_time(log, unit)?, boundary) {
             // a record that is gone is older than all that are there
             (None, _) => true,
             (Some(stored), Boundary::Lower) => stored < time,
             (Some(stored), Boundary::Upper) => stored <= time,
-        };
-        if before {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+        })
+    })?;
     Ok(match boundary {
-        Boundary::Lower => low,
-        Boundary::Upper => (low - 1).max(min),
+        Boundary::Lower => behind,
+        Boundary::Upper => (behind - 1).max(min),
     })
 }
 
