@@ -12,7 +12,7 @@ use std::io;
 use std::ptr;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 use bytes::Bytes;
 use memmap2::{Advice, MmapOptions, MmapRaw};
@@ -104,19 +104,29 @@ impl Writer {
         self.mapping.len() - self.position
     }
 
-    /// Copies bytes to the position and moves it. They are not readable before [`Writer::publish`].
+    /// Copies a record to the position and moves it. It is not readable before [`Writer::publish`].
+    ///
+    /// Its size and magic come last: of a record during whose copy the process is killed, recovery finds nothing.
     ///
     /// # Panics
-    /// There is no room for them.
-    pub(crate) fn write(&mut self, bytes: &[u8]) {
-        assert!(bytes.len() <= self.room(), "a record was given to a file without room for it");
-        // SAFETY: [position, position + len) lies within the mapping (checked above), which lives as long as `self`. It
+    /// There is no room for it.
+    pub(crate) fn write(&mut self, record: &[u8]) {
+        assert!(record.len() <= self.room(), "a record was given to a file without room for it");
+        let (head, rest) = record.split_at(record.len().min(HEAD));
+        self.copy(self.position + head.len(), rest);
+        fence(Ordering::Release);
+        self.copy(self.position, head);
+        self.position += record.len();
+    }
+
+    fn copy(&mut self, at: usize, bytes: &[u8]) {
+        assert!(at >= self.position && at + bytes.len() <= self.mapping.len(), "bytes are copied into the file only");
+        // SAFETY: [at, at + len) lies within the mapping (checked above), which lives as long as `self`. It
         // lies above the published position, below which all readers' slices are, and this is the only writer.
         // `bytes` cannot overlap it, as no reference to unpublished bytes is ever given out.
         unsafe {
-            ptr::copy_nonoverlapping(bytes.as_ptr(), self.mapping.map.as_mut_ptr().add(self.position), bytes.len());
+            ptr::copy_nonoverlapping(bytes.as_ptr(), self.mapping.map.as_mut_ptr().add(at), bytes.len());
         }
-        self.position += bytes.len();
     }
 
     /// Leaves the rest of the file as it is: zeros.
@@ -146,8 +156,12 @@ impl AsRef<[u8]> for Published {
     }
 }
 
+/// Bytes of a record's size and magic.
+const HEAD: usize = 8;
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
     use std::thread;
 
     use super::*;
@@ -179,6 +193,32 @@ mod tests {
             let refused = Mapping::new(&file(length), 100, 0).unwrap_err();
             assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
         }
+    }
+
+    /// What the file holds at any moment is what a kill at that moment leaves.
+    #[test]
+    #[cfg_attr(miri, ignore = "reads the file beside its mapping")]
+    fn a_record_shows_its_head_when_the_rest_is_there() {
+        const RECORD: usize = 1 << 20;
+        let file = file(32 * RECORD as u64);
+        let (_mapping, mut writer) = Mapping::new(&file, 32 * RECORD, 0).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut seen = vec![0; RECORD];
+                for n in 0..32 {
+                    let mut head = [0; HEAD];
+                    while head == [0; HEAD] {
+                        file.read_exact_at(&mut head, n * RECORD as u64).unwrap();
+                    }
+                    file.read_exact_at(&mut seen, n * RECORD as u64).unwrap();
+                    assert!(seen.iter().all(|byte| *byte == 7), "record {n}");
+                }
+            });
+            let record = vec![7; RECORD];
+            while writer.room() > 0 {
+                writer.write(&record);
+            }
+        });
     }
 
     #[test]

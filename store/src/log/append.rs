@@ -112,7 +112,9 @@ impl CommitLog {
                 let mut start = 0;
                 for (queue, is_queued, end) in records {
                     let placement = self.place(&mut appender, queue, is_queued, start);
-                    placement.write(&mut buffer[start..end], self.options.property_crc);
+                    let record = &mut buffer[start..end];
+                    placement.write(record, self.options.property_crc);
+                    appender.copy(record);
                     placed.push(Appended {
                         physical_offset: placement.physical_offset,
                         size: end - start,
@@ -121,7 +123,6 @@ impl CommitLog {
                     });
                     start = end;
                 }
-                appender.copy(buffer);
                 let last = appender.last_timestamp;
                 self.publish(&mut appender, last);
                 placed
@@ -214,9 +215,9 @@ impl CommitLog {
 }
 
 impl Appender {
-    fn copy(&mut self, records: &[u8]) {
+    fn copy(&mut self, record: &[u8]) {
         if let Some(active) = &mut self.active {
-            active.writer.write(records);
+            active.writer.write(record);
         }
     }
 }

@@ -219,7 +219,11 @@ fn blanks_do_not_hide_messages_from_a_search_by_time() {
         for offset in (0..from).chain(to..101) {
             let time = 1000 + offset / 2 * 10;
             let found = offset_by_time(&*fixture.log, &queue, time, Boundary::Upper).unwrap();
-            let last = if offset % 2 == 0 && (offset + 1 < from || offset >= to) && offset < 100 { offset + 1 } else { offset };
+            let last = if offset % 2 == 0 && (offset + 1 < from || offset >= to) && offset < 100 {
+                offset + 1
+            } else {
+                offset
+            };
             assert_eq!(found, last, "{from}..{to} {time}");
             // from the offset found on, this message is the first of its time
             let lower = offset_by_time(&*fixture.log, &queue, time, Boundary::Lower).unwrap();
