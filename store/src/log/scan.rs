@@ -76,7 +76,7 @@ impl<'a> Scan<'a> {
                     found.last_timestamp = found.last_timestamp.max(timestamp);
                 }
                 Ok(Good::Blank) => found.end = self.segments.next_start(found.end),
-                Err(_) if self.ends_at_zeros && self.is_zero(found.end)? => break,
+                Err(_) if self.ends_at_zeros && self.is_zero(found.end)? && !self.goes_on_behind(found.end)? => break,
                 Err(why) => {
                     let Some(next) = self.resume(found.end, found.last_timestamp)? else {
                         found.clean_end = self.is_zero(found.end)?;
@@ -174,6 +174,12 @@ impl<'a> Scan<'a> {
 
     fn left_in_file(&self, at: i64) -> usize {
         (self.segments.next_start(at) - at) as usize
+    }
+
+    /// Whether there is something in the file behind the one that holds a place: then the log does not end here.
+    fn goes_on_behind(&mut self, at: i64) -> io::Result<bool> {
+        let next = self.segments.next_start(at);
+        Ok(self.segments.find(next).is_some() && !self.is_zero(next)?)
     }
 
     fn is_zero(&mut self, at: i64) -> io::Result<bool> {

@@ -310,6 +310,25 @@ fn damage_in_the_middle_does_not_cost_what_follows() {
     assert_eq!(fixture.after_kill().written(), all.last().unwrap().end());
 }
 
+/// The end of a file was lost while the log was closed: what follows in the next ones is not its end.
+#[test]
+fn zeros_before_a_later_file_are_damage_after_a_clean_stop_too() {
+    let fixture = Fixture::new();
+    let all = fixture.filled();
+    patch(&fixture.path(), 0, FILE as u64 - 5000, &[0; 5000]);
+    let log = fixture.open(RecoverFrom { clean: true, ..Default::default() });
+    assert_eq!(log.written(), all.last().unwrap().end());
+    let behind: Vec<_> = all.iter().filter(|m| m.physical_offset >= FILE as i64).collect();
+    let mut at = FILE as i64;
+    for message in &behind {
+        let bytes = log.slice(message.physical_offset, message.size).unwrap().unwrap();
+        assert_eq!(Record::parse(&bytes).unwrap().physical_offset, message.physical_offset);
+        at = message.end();
+    }
+    assert_eq!(at, log.written());
+    log.close();
+}
+
 #[test]
 fn records_of_a_former_end_do_not_come_back() {
     let fixture = Fixture::new();
