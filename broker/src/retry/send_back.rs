@@ -135,7 +135,10 @@ fn retry_properties(record: &Record<'_>, delay_level: i32) -> PropertiesBuf {
 /// What the reference calls it when a message is not stored.
 fn status(error: &AppendError) -> &'static str {
     match error {
-        AppendError::MessageTooLarge { .. } | AppendError::Draft(_) | AppendError::Queue { .. } => "MESSAGE_ILLEGAL",
+        AppendError::MessageTooLarge { .. }
+        | AppendError::Draft(_)
+        | AppendError::Properties
+        | AppendError::Queue { .. } => "MESSAGE_ILLEGAL",
         AppendError::NotWritable(_) | AppendError::DiskFull(_) | AppendError::Broken(_) | AppendError::Shutdown => {
             "SERVICE_NOT_AVAILABLE"
         }

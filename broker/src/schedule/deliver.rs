@@ -159,7 +159,9 @@ fn deliver_message(store: &Store, unit: Unit) -> Result<Option<Delivered>, Refus
     match store.append(&draft) {
         Ok(appended) => Ok(Some(Delivered { topic: topic.to_owned(), size: appended.size })),
         // They do not change with time.
-        Err(error @ (AppendError::Draft(_) | AppendError::Queue { .. })) => lost(&error.to_string()),
+        Err(error @ (AppendError::Draft(_) | AppendError::Properties | AppendError::Queue { .. })) => {
+            lost(&error.to_string())
+        }
         Err(error) => Err(error.into()),
     }
 }

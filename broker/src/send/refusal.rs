@@ -23,7 +23,7 @@ pub(crate) fn refusal(broker: &Broker, settings: &BrokerSettings, error: &Append
         )
     };
     match error {
-        AppendError::MessageTooLarge { .. } | AppendError::Draft(_) => Refusal::new(
+        AppendError::MessageTooLarge { .. } | AppendError::Draft(_) | AppendError::Properties => Refusal::new(
             ResponseCode::MESSAGE_ILLEGAL,
             format!(
                 "the message is illegal, maybe msg body or properties length not matched. msg body length limit {}B, msg \

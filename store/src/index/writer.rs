@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use apogee_remoting::message::properties::key;
+use apogee_remoting::message::sys_flag;
 
 use super::table::{IndexKind, IndexTable, Resume, hash};
 use crate::dispatch::{RecordConsumer, RecordFields};
@@ -26,7 +27,9 @@ impl<F: FnMut(i64)> IndexWriter<F> {
 impl<F: FnMut(i64) + Send> RecordConsumer for IndexWriter<F> {
     fn consume(&mut self, record: &RecordFields<'_>) -> io::Result<()> {
         let position = record.physical_offset;
-        if position < self.resume.position || record.sys_flag & TRANSACTION_BITS == TRANSACTION_ROLLBACK {
+        if position < self.resume.position
+            || record.sys_flag & sys_flag::TRANSACTION_TYPE == sys_flag::TRANSACTION_ROLLBACK
+        {
             return Ok(());
         }
         if position > self.resume.position {
@@ -64,6 +67,3 @@ pub fn keys<'a>(record: &RecordFields<'a>) -> impl Iterator<Item = i32> + use<'a
         .map(move |key| hash(topic, key, IndexKind::Key))
         .chain(tags.map(|tag| hash(topic, tag, IndexKind::Tag)))
 }
-
-const TRANSACTION_BITS: i32 = 0xC;
-const TRANSACTION_ROLLBACK: i32 = 0xC;

@@ -5,13 +5,13 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 use apogee_remoting::message::record::{BLANK_HEAD, Draft, MAGIC_BLANK, Placement};
-use apogee_remoting::message::sys_flag;
 use smallvec::SmallVec;
 
 use super::CommitLog;
 use super::error::AppendError;
+use super::scan::are_properties;
 use crate::mapping::Writer;
-use crate::queue::Queue;
+use crate::queue::{Queue, is_queued};
 
 /// Where a message went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +50,6 @@ pub(super) struct Appender {
 pub(super) struct Active {
     pub(super) start: i64,
     pub(super) writer: Writer,
-}
-
-/// Whether a record gets a place in its queue. The dispatcher makes no unit for half messages of old versions and
-/// for rollback marks; an offset taken for one would be a hole that hides what is behind it.
-fn is_queued(sys_flag: i32) -> bool {
-    !matches!(sys_flag & sys_flag::TRANSACTION_TYPE, sys_flag::TRANSACTION_PREPARED | sys_flag::TRANSACTION_ROLLBACK)
 }
 
 impl CommitLog {
@@ -136,6 +130,9 @@ impl CommitLog {
         let limit = self.options.max_body_size;
         if draft.body.len() > limit {
             return Err(AppendError::MessageTooLarge { size: draft.body.len(), limit });
+        }
+        if !are_properties(draft.properties) {
+            return Err(AppendError::Properties);
         }
         draft.encode(buffer, self.options.property_crc)?;
         let limit = self.segments.file_size() - BLANK_HEAD;

@@ -19,6 +19,9 @@ pub enum AppendError {
     /// A part does not fit its field.
     #[error(transparent)]
     Draft(#[from] DraftError),
+    /// The properties are not UTF-8, or end with a zero: recovery would take such a record for a damaged one.
+    #[error("the properties of the message are no text")]
+    Properties,
     /// No queue can have this topic and number.
     #[error("no queue `{topic}` {queue_id} can be")]
     Queue {

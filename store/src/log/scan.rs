@@ -9,6 +9,7 @@ use tracing::{error, info, warn};
 
 use super::segment::Segment;
 use super::segments::Segments;
+use crate::queue::is_topic_name;
 
 /// What the scan found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,13 +205,19 @@ pub fn check(record: &Record<'_>, at: i64, require_property_crc: bool) -> Result
     if record.queue_offset < 0 {
         return senseless("queue offset");
     }
-    if record.topic.is_empty() || record.topic.bytes().any(|byte| byte <= b' ' || byte == b'/' || byte == 0x7F) {
+    if !is_topic_name(record.topic) {
         return senseless("topic");
     }
-    if std::str::from_utf8(record.properties.as_bytes()).is_err() {
+    if !are_properties(record.properties.as_bytes()) {
         return senseless("properties");
     }
     record.verify(require_property_crc)
+}
+
+/// Whether bytes can be the properties of a record. Where the end of a record did not come to disk, it is zero. The log
+/// takes no others: what is acknowledged is found again.
+pub(super) fn are_properties(bytes: &[u8]) -> bool {
+    bytes.last() != Some(&0) && std::str::from_utf8(bytes).is_ok()
 }
 
 /// Tells how far a long scan came.

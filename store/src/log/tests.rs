@@ -329,6 +329,33 @@ fn zeros_before_a_later_file_are_damage_after_a_clean_stop_too() {
     log.close();
 }
 
+/// The checksum covers the body only.
+#[test]
+fn a_record_whose_properties_are_torn_is_cut_and_none_like_it_is_taken() {
+    let fixture = Fixture::new();
+    let log = fixture.after_kill();
+    let queue = fixture.queue();
+    let with = |properties| Draft { properties, ..draft(b"body") };
+    for properties in [&b"a\x01b\0"[..], b"a\x01\xFF", b"\0"] {
+        assert_eq!(log.append(&with(properties), &queue), Err(AppendError::Properties));
+        let two = [with(b"a\x01b"), with(properties)];
+        assert_eq!(log.append_all(two.map(|draft| (draft, &*queue))), Err(AppendError::Properties));
+    }
+    assert_eq!((log.written(), queue.next_offset()), (0, 0));
+    let properties = b"key\x01value\x02".repeat(20);
+    let stored = log.append(&with(&properties), &queue).unwrap();
+    assert!(log.close());
+    for lost in [1, 10, properties.len()] {
+        patch(&fixture.path(), 0, (stored.size - lost) as u64, &vec![0; lost]);
+        let log = fixture.after_kill();
+        assert_eq!(log.written(), 0, "{lost}");
+        let stored = log.append(&with(&properties), &queue).unwrap();
+        assert_eq!(stored.physical_offset, 0);
+        assert!(log.close());
+        assert_eq!(fixture.after_kill().written(), stored.end());
+    }
+}
+
 #[test]
 fn records_of_a_former_end_do_not_come_back() {
     let fixture = Fixture::new();

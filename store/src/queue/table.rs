@@ -49,7 +49,7 @@ impl QueueTable {
         if let Some(queue) = self.get(topic, queue_id) {
             return Ok(queue);
         }
-        if !is_directory_name(topic) || queue_id < 0 {
+        if !is_topic_name(topic) || queue_id < 0 {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!("no consume queue can be named `{}`, {queue_id}", topic.escape_debug()),
@@ -181,9 +181,10 @@ impl QueueTable {
     /// Makes a queue of the table for each directory found.
     pub(super) fn discover(&self) -> io::Result<Vec<Arc<Queue>>> {
         let mut found = Vec::new();
-        for topic in directories(&self.root)? {
+        for topic in directories(&self.root)?.into_iter().filter(|topic| is_topic_name(topic)) {
             for queue in directories(&self.root.join(&topic))? {
-                if let Ok(queue_id) = queue.parse() {
+                // `007` and `+7` are no names of queue 7
+                if let Some(queue_id) = queue.parse::<i32>().ok().filter(|id| id.to_string() == queue && *id >= 0) {
                     found.push(self.get_or_create(&topic, queue_id)?);
                 }
             }
@@ -221,13 +222,14 @@ fn find(queues: &[Arc<Queue>], queue_id: i32) -> Result<(usize, Arc<Queue>), usi
     queues.binary_search_by_key(&queue_id, |queue| queue.queue_id()).map(|at| (at, Arc::clone(&queues[at])))
 }
 
-/// Topics come out of records: one must not lead out of the queues' directory.
-fn is_directory_name(topic: &str) -> bool {
+/// Whether a queue can have this topic. Topics come out of records: one must not lead out of the queues' directory. What
+/// recovery does not take for a record's topic is never stored either.
+pub(crate) fn is_topic_name(topic: &str) -> bool {
     !topic.is_empty()
         && topic.len() <= 255
         && topic != "."
         && topic != ".."
-        && !topic.bytes().any(|b| b == b'/' || b == 0)
+        && !topic.bytes().any(|byte| byte <= b' ' || byte == b'/' || byte == 0x7F)
 }
 
 #[cfg(test)]

@@ -27,11 +27,23 @@ fn queues_are_found_by_any_number() {
 fn names_do_not_lead_out_of_the_directory() {
     let directory = TempDir::new().unwrap();
     let table = QueueTable::new(directory.path().to_owned(), 200, 4);
-    for topic in ["", ".", "..", "a/b", "/etc", "a\0", &"x".repeat(256)] {
+    for topic in ["", ".", "..", "a/b", "/etc", "a\0", "a b", "a\x7F", &"x".repeat(256)] {
         assert!(table.get_or_create(topic, 0).is_err(), "{topic}");
     }
     assert!(table.get_or_create("%RETRY%g", -1).is_err());
     assert!(table.get_or_create("%RETRY%g", 0).is_ok());
+}
+
+/// What is no queue's does not keep the store from opening.
+#[test]
+fn other_directories_are_passed_over() {
+    let directory = TempDir::new().unwrap();
+    for path in ["t/0", "t/1.bak", "t/007", "t/-1", "t/+2", "old copy/0", "u"] {
+        std::fs::create_dir_all(directory.path().join(path)).unwrap();
+    }
+    let table = QueueTable::new(directory.path().to_owned(), 200, 4);
+    let found = table.discover().unwrap();
+    assert_eq!(found.iter().map(|queue| (&**queue.topic(), queue.queue_id())).collect::<Vec<_>>(), [("t", 0)]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The 20 bytes a consume queue holds for a record (constants.md, section 6):
 //! physical offset 8, size 4, tags code 8.
 
+use apogee_remoting::message::sys_flag;
+
 /// Bytes of a unit.
 pub const UNIT_SIZE: usize = 20;
 
@@ -59,6 +61,12 @@ impl Unit {
     pub fn extension_address(self) -> Option<i64> {
         (self.tags_code < i64::from(i32::MIN)).then(|| self.tags_code.wrapping_sub(i64::MIN))
     }
+}
+
+/// Whether a record with these bits is in a queue. Half messages of old versions and rollback marks are not: an offset
+/// taken for one would be a hole that hides what is behind it.
+pub(crate) fn is_queued(sys_flag: i32) -> bool {
+    !matches!(sys_flag & sys_flag::TRANSACTION_TYPE, sys_flag::TRANSACTION_PREPARED | sys_flag::TRANSACTION_ROLLBACK)
 }
 
 #[cfg(test)]
