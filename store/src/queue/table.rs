@@ -89,11 +89,15 @@ impl QueueTable {
     /// # Errors
     /// A file cannot be removed; the queues are gone from the table all the same.
     pub fn delete_topic(&self, topic: &str, log_end: i64) -> io::Result<bool> {
-        let Some((name, queues)) = self.topics.remove(topic) else {
+        if !self.topics.contains_key(topic) {
+            return Ok(false);
+        }
+        // first this: no record that is still to be dispatched may make the queue again
+        self.deleted.insert(Arc::from(topic), log_end);
+        self.any_deleted.store(true, Ordering::Release);
+        let Some((_, queues)) = self.topics.remove(topic) else {
             return Ok(false);
         };
-        self.deleted.insert(name, log_end);
-        self.any_deleted.store(true, Ordering::Release);
         let mut result = Ok(());
         for queue in &queues {
             result = result.and(queue.delete());
