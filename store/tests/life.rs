@@ -210,6 +210,33 @@ fn damage_costs_the_damaged_message_only() {
     assert_eq!(append(&store, 0, b"next").unwrap().queue_offset, 100);
 }
 
+/// The start finds the damage, and the queue has a unit for the record.
+#[test]
+fn a_record_known_as_damaged_is_not_served() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path());
+    let stored: Vec<_> = (0..5).map(|number| append(&store, 0, &body(number)).unwrap()).collect();
+    store.close().unwrap();
+    drop(store);
+    let log = root.path().join("commitlog/00000000000000000000");
+    let mut bytes = std::fs::read(&log).unwrap();
+    bytes[stored[2].physical_offset as usize + 95] ^= 1;
+    std::fs::write(&log, bytes).unwrap();
+    std::fs::remove_file(root.path().join("checkpoint")).unwrap();
+    let store = open(root.path());
+    assert_eq!(store.max_offset("T", 0), 5);
+    for offset in 0..5 {
+        let request = GetRequest { topic: "T", queue_id: 0, offset, max_count: 32, max_bytes: 1 << 20 };
+        let found = store.get(&request, None).unwrap();
+        let offsets: Vec<_> =
+            found.runs.iter().flat_map(|run| entries(run)).map(|record| record.unwrap().queue_offset).collect();
+        assert_eq!(offsets, (offset..5).filter(|offset| *offset != 2).collect::<Vec<_>>());
+    }
+    for (number, stored) in stored.iter().enumerate() {
+        assert_eq!(store.record_at(stored.physical_offset).unwrap().is_some(), number != 2);
+    }
+}
+
 #[test]
 fn a_store_that_cannot_be_opened_stays_clean() {
     let root = tempfile::tempdir().unwrap();

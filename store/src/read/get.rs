@@ -221,9 +221,12 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
         Ok(self.result)
     }
 
-    /// Whether the log has the unit's record.
+    /// Whether the log has the unit's record, not known to be damaged.
     fn has(&self, unit: Unit) -> bool {
-        unit.is_record() && unit.physical_offset >= self.log.min_offset() && unit.end() <= self.log.max_offset()
+        unit.is_record()
+            && unit.physical_offset >= self.log.min_offset()
+            && unit.end() <= self.log.max_offset()
+            && self.log.damaged_until(unit.physical_offset).is_none()
     }
 
     fn nothing_yet(&mut self, status: GetStatus) {

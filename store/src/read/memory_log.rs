@@ -2,6 +2,7 @@
 
 use std::io;
 
+use apogee_remoting::message::record::crc;
 use bytes::{BufMut, Bytes};
 use parking_lot::RwLock;
 
@@ -65,16 +66,18 @@ impl MemoryLog {
         let place = bytes.len() as i64;
         bytes.put_i32(size as i32);
         bytes.put_u32(0xDAA3_20A7);
-        bytes.put_i32(0);
+        bytes.put_u32(crc(record.body));
         bytes.put_i32(record.queue_id);
         bytes.put_i32(0);
         bytes.put_i64(record.queue_offset);
         bytes.put_i64(place);
         bytes.put_i32(record.sys_flag);
         bytes.put_i64(1);
-        bytes.put_bytes(7, if record.sys_flag & 0x10 == 0 { 8 } else { 20 });
+        bytes.put_bytes(7, if record.sys_flag & 0x10 == 0 { 4 } else { 16 });
+        bytes.put_i32(7);
         bytes.put_i64(record.store_timestamp);
-        bytes.put_bytes(7, if record.sys_flag & 0x20 == 0 { 8 } else { 20 });
+        bytes.put_bytes(7, if record.sys_flag & 0x20 == 0 { 4 } else { 16 });
+        bytes.put_i32(7);
         bytes.put_i32(0);
         bytes.put_i64(0);
         bytes.put_i32(record.body.len() as i32);
@@ -112,8 +115,9 @@ impl RecordSource for MemoryLog {
 
     fn slice(&self, offset: i64, length: usize) -> io::Result<Option<Bytes>> {
         let state = self.state.read();
-        let one_file = offset / self.file_size as i64 == (offset + length as i64 - 1) / self.file_size as i64;
-        if offset < state.min || offset + length as i64 > state.end || !one_file {
+        let end = offset.saturating_add(length as i64);
+        let one_file = offset / self.file_size as i64 == (end - 1) / self.file_size as i64;
+        if offset < state.min || end > state.end || !one_file {
             return Ok(None);
         }
         Ok(Some(Bytes::copy_from_slice(&state.bytes[offset as usize..][..length])))

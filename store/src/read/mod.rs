@@ -11,5 +11,5 @@ mod time;
 pub use get::{GetRequest, GetResult, GetStatus, MessageFilter, get};
 pub use limits::ReadLimits;
 pub use record::RecordFields;
-pub use source::RecordSource;
+pub use source::{RecordSource, record_at};
 pub use time::{Boundary, offset_by_time, store_time, store_time_at};

@@ -103,6 +103,15 @@ impl<'a> RecordFields<'a> {
     }
 }
 
+/// Bytes of the record at an offset, by its first [`HEAD`] bytes; `None` for what is none, or one of another place.
+pub(crate) fn size_at(head: &[u8], offset: i64) -> Option<usize> {
+    let mut fields = Cursor { bytes: head, at: 0 };
+    let (size, magic) = (fields.i32()?, fields.i32()?);
+    fields.at = HEAD - 8;
+    let is_record = matches!(magic, MAGIC_V1 | MAGIC_V2) && fields.i64()? == offset;
+    usize::try_from(size).ok().filter(|_| is_record)
+}
+
 /// The store time in the first [`HEAD_TO_STORE_TIME`] bytes of a record, ms.
 pub(crate) fn store_time(head: &[u8]) -> Option<i64> {
     let mut fields = Cursor { bytes: head, at: 4 };
@@ -159,6 +168,8 @@ fn host_length(sys_flag: i32, v6: i32) -> usize {
     if sys_flag & v6 == 0 { 8 } else { 20 }
 }
 
+/// Bytes up to and with the physical offset.
+pub(crate) const HEAD: usize = 36;
 /// Bytes up to and with the store time, whichever form the born host has.
 pub(crate) const HEAD_TO_STORE_TIME: usize = 76;
 const MAGIC_V1: i32 = 0xDAA3_20A7_u32 as i32;
@@ -175,8 +186,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::read::RecordSource;
     use crate::read::memory_log::{MemoryLog, TestRecord};
+    use crate::read::{RecordSource, record_at};
 
     fn record(sys_flag: i32) -> Vec<u8> {
         let log = MemoryLog::new(4096);
@@ -199,6 +210,28 @@ mod tests {
             assert_eq!((fields.topic, fields.queue_id, fields.store_timestamp), ("t", 2, 99));
             assert_eq!(store_time(&record[..HEAD_TO_STORE_TIME]), Some(99));
             assert_eq!(store_time(&record[..60]), None);
+        }
+    }
+
+    #[test]
+    fn a_record_is_found_at_its_place_only() {
+        let log = MemoryLog::new(4096);
+        let mut places = Vec::new();
+        for n in 0..3 {
+            places.push(log.append(&TestRecord { queue_offset: n, body: &[1; 40], ..TestRecord::default() }));
+        }
+        for (place, size) in &places {
+            let found = record_at(&log, *place).unwrap().unwrap();
+            assert_eq!((found.len(), found), (*size as usize, log.slice(*place, *size as usize).unwrap().unwrap()));
+        }
+        let end = log.max_offset();
+        for offset in [-1, 1, places[1].0 - 1, places[2].0 + 1, end - 36, end, i64::MAX] {
+            assert_eq!(record_at(&log, offset).unwrap(), None, "{offset}");
+        }
+        // in its body, and where it starts
+        for (n, at) in [(0, 100), (1, 0)] {
+            log.damage(places[n].0 + at);
+            assert_eq!(record_at(&log, places[n].0).unwrap(), None);
         }
     }
 

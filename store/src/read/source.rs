@@ -2,7 +2,11 @@
 
 use std::io;
 
+use apogee_remoting::message::record::Record;
 use bytes::Bytes;
+
+use super::record;
+use crate::log::check_record;
 
 /// A log of records that only grows at its end. The commit log is one.
 pub trait RecordSource: Send + Sync {
@@ -43,4 +47,20 @@ pub trait RecordSource: Send + Sync {
         let _ = offset;
         Ok(None)
     }
+}
+
+/// The record at a physical offset; `None` where none starts, or a damaged one.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn record_at<S: RecordSource + ?Sized>(log: &S, offset: i64) -> io::Result<Option<Bytes>> {
+    if log.damaged_until(offset).is_some() {
+        return Ok(None);
+    }
+    // The size first, from a head that says that it stands here: any offset may be asked for.
+    let head = log.slice(offset, record::HEAD)?;
+    let Some(size) = head.and_then(|head| record::size_at(&head, offset)) else { return Ok(None) };
+    let bytes = log.slice(offset, size)?;
+    // One at a time is asked for by its place, so it may cost a checksum: where it was damaged, nothing else tells.
+    Ok(bytes.filter(|bytes| Record::parse(bytes).is_ok_and(|record| check_record(&record, offset, false).is_ok())))
 }

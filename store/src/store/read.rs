@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 use super::Store;
 use crate::queue::Unit;
-use crate::read::record::At;
 use crate::read::{
-    Boundary, GetRequest, GetResult, MessageFilter, RecordSource, get, offset_by_time, store_time, store_time_at,
+    Boundary, GetRequest, GetResult, MessageFilter, RecordSource, get, offset_by_time, record_at, store_time,
+    store_time_at,
 };
 
 impl Store {
@@ -72,14 +72,7 @@ impl Store {
     /// # Errors
     /// The file cannot be read.
     pub fn record_at(&self, offset: i64) -> io::Result<Option<Bytes>> {
-        if offset < self.log.min_offset() || store_time_at(&*self.log, offset)?.is_none() {
-            return Ok(None);
-        }
-        let Some(window) = self.log.window(offset, usize::MAX)? else { return Ok(None) };
-        Ok(match At::look(&window) {
-            At::Record(record) if record.physical_offset == offset => Some(window.slice(..record.size as usize)),
-            _ => None,
-        })
+        record_at(&*self.log, offset)
     }
 
     /// Numbers of a topic's queues, in no order.
