@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
+use crate::disk::sync_directory;
+
 /// Holds a store for this process.
 #[derive(Debug)]
 pub struct StoreLock {
@@ -90,7 +92,7 @@ impl AbortMark {
 
     fn sync_directory(&self) -> io::Result<()> {
         match self.path.parent() {
-            Some(root) => File::open(root)?.sync_all(),
+            Some(root) => sync_directory(root),
             None => Ok(()),
         }
     }

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
+use crate::disk::sync_directory;
 use crate::mapping::{Mapping, Writer};
 
 /// A file of the log: named by the physical offset of its first byte, of a fixed size, and mapped while it is written or
@@ -34,7 +35,7 @@ impl Segment {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         let made = allocate(&file, 0, size as u64)
             .and_then(|()| file.sync_all())
-            .and_then(|()| File::open(directory)?.sync_all())
+            .and_then(|()| sync_directory(directory))
             .and_then(|()| Mapping::new(&file, size, 0));
         match made {
             Ok((mapping, writer)) => {
@@ -151,11 +152,12 @@ impl Segment {
         self.file.metadata()?.modified()
     }
 
-    /// Removes the file from its directory; those who read it go on reading.
+    /// Removes the file from its directory, on disk when this returns: came it back without its neighbours, the log
+    /// would have a hole. Those who read it go on reading.
     pub(super) fn delete(&self) -> io::Result<()> {
         match std::fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+            _ => self.path.parent().map_or(Ok(()), sync_directory),
         }
     }
 }

@@ -10,6 +10,7 @@ use thiserror::Error;
 use tracing::{info, warn};
 
 use super::segment::{Segment, file_name};
+use crate::disk::create_directories;
 
 /// The log's files, in one or several directories.
 #[derive(Debug)]
@@ -73,7 +74,7 @@ impl Segments {
     pub(crate) fn open(directories: Vec<PathBuf>, file_size: usize) -> Result<Self, SegmentsError> {
         let mut found = Vec::new();
         for directory in &directories {
-            fs::create_dir_all(directory).and_then(|()| list(directory, &mut found)).map_err(io_at(directory))?;
+            create_directories(directory).and_then(|()| list(directory, &mut found)).map_err(io_at(directory))?;
         }
         found.sort();
         while let Some((_, path)) = found.pop_if(|(_, path)| is_unfinished(path, file_size)) {

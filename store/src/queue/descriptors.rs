@@ -25,6 +25,8 @@ pub(super) struct Descriptors {
 struct Open {
     files: HashMap<FileKey, Entry>,
     hand: VecDeque<FileKey>,
+    /// How often files were given up.
+    forgotten: u64,
 }
 
 #[derive(Debug)]
@@ -40,19 +42,28 @@ impl Descriptors {
 
     /// The file, opened by `open` when it is not yet. Who gets it may use it after it lost its place.
     pub(super) fn get(&self, key: FileKey, open: impl FnOnce() -> io::Result<File>) -> io::Result<Arc<File>> {
-        if let Some(entry) = self.open.lock().files.get_mut(&key) {
-            entry.used = true;
-            return Ok(Arc::clone(&entry.file));
-        }
+        let forgotten = {
+            let mut open = self.open.lock();
+            if let Some(entry) = open.files.get_mut(&key) {
+                entry.used = true;
+                return Ok(Arc::clone(&entry.file));
+            }
+            open.forgotten
+        };
         // opened without the lock: other queues go on meanwhile
         let file = Arc::new(open()?);
-        self.open.lock().insert(key, &file, self.capacity);
+        let mut open = self.open.lock();
+        // one that was deleted meanwhile must not be taken for the next of its name
+        if open.forgotten == forgotten {
+            open.insert(key, &file, self.capacity);
+        }
         Ok(file)
     }
 
-    /// Gives up a file that is about to be deleted.
+    /// Gives up a file that was deleted.
     pub(super) fn forget(&self, key: FileKey) {
         let mut open = self.open.lock();
+        open.forgotten += 1;
         if open.files.remove(&key).is_some() {
             open.hand.retain(|other| *other != key);
         }
@@ -111,5 +122,18 @@ mod tests {
         descriptors.forget((0, 0));
         get(0);
         assert_eq!(opened.get(), 101);
+    }
+
+    /// A flush opens a file that the dispatcher deletes at that moment: units written later must go to the new one.
+    #[test]
+    fn a_file_deleted_while_it_is_opened_is_not_kept() {
+        let descriptors = Descriptors::new(4);
+        descriptors
+            .get((1, 0), || {
+                descriptors.forget((1, 0));
+                tempfile::tempfile()
+            })
+            .unwrap();
+        assert_eq!(descriptors.open_files(), 0);
     }
 }

@@ -5,9 +5,11 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::shared::Shared;
 use super::unit::{UNIT_SIZE, Unit};
+use crate::disk::sync_directory;
 
 /// Where a queue's files are; what they hold is the queue's to know.
 #[derive(Debug)]
@@ -16,12 +18,14 @@ pub(super) struct QueueFiles {
     shared: Arc<Shared>,
     /// Names this queue among the open files.
     serial: u64,
+    /// A file was made whose name may not be on disk.
+    has_new: AtomicBool,
 }
 
 impl QueueFiles {
     pub(super) fn new(directory: PathBuf, shared: Arc<Shared>) -> Self {
         let serial = shared.next_serial();
-        Self { directory, shared, serial }
+        Self { directory, shared, serial, has_new: AtomicBool::new(false) }
     }
 
     pub(super) fn shared(&self) -> &Arc<Shared> {
@@ -131,13 +135,25 @@ impl QueueFiles {
             }
             start += self.shared.units_per_file();
         }
+        if self.has_new.swap(false, Ordering::AcqRel) {
+            // queue, topic, all topics
+            for directory in self.directory.ancestors().take(3) {
+                match sync_directory(directory) {
+                    // deleted meanwhile
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    synced => synced?,
+                }
+            }
+        }
         Ok(())
     }
 
     /// Removes a file.
     pub(super) fn remove(&self, start: i64) -> io::Result<()> {
+        let removed = fs::remove_file(self.path(start));
+        // afterwards: nobody can open it any more
         self.shared.descriptors().forget((self.serial, start));
-        match fs::remove_file(self.path(start)) {
+        match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
@@ -154,6 +170,8 @@ impl QueueFiles {
             fs::create_dir_all(&self.directory)?;
             let file = options.create(true).truncate(false).open(path)?;
             file.set_len(self.shared.file_size())?;
+            // last: a sync that sees it finds the name
+            self.has_new.store(true, Ordering::Release);
             Ok(file)
         })
     }
