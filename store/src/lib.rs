@@ -10,6 +10,7 @@ mod mapping;
 mod marks;
 pub mod queue;
 pub mod read;
+mod stop;
 mod store;
 
 pub use checkpoint::{Checkpoint, Positions};

@@ -50,7 +50,7 @@ fn append_as(store: &Store, queue_id: i32, sys_flag: i32, body: &[u8]) -> Result
         reconsume_times: 0,
         prepared_transaction_offset: 0,
         body,
-        properties: b"TAGS\x01a\x02",
+        properties: b"TAGS\x01a\x02KEYS\x01k\x02",
     })
 }
 
@@ -234,6 +234,26 @@ fn a_record_known_as_damaged_is_not_served() {
     }
     for (number, stored) in stored.iter().enumerate() {
         assert_eq!(store.record_at(stored.physical_offset).unwrap().is_some(), number != 2);
+    }
+}
+
+/// Queues or index could not be written: the next start must look for what is missing.
+#[test]
+fn a_close_that_fails_is_not_a_clean_one() {
+    for in_the_way in ["consumequeue/T", "index"] {
+        let root = tempfile::tempdir().unwrap();
+        let store = open(root.path());
+        std::fs::write(root.path().join(in_the_way), "").unwrap();
+        append(&store, 0, b"a").unwrap();
+        assert_eq!(bodies(&store, 0), [b"a".to_vec()]);
+        assert!(store.close().is_err(), "{in_the_way}");
+        drop(store);
+        assert!(root.path().join("abort").exists(), "{in_the_way}");
+        std::fs::remove_file(root.path().join(in_the_way)).unwrap();
+        let store = open(root.path());
+        assert_eq!(bodies(&store, 0), [b"a".to_vec()]);
+        store.close().unwrap();
+        assert!(root.path().join("index").read_dir().unwrap().next().is_some());
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
 use tracing::error;
 
 use super::progress::Progress;
 use super::walk::Dispatch;
 use crate::queue::QueueTable;
+use crate::stop::Stop;
 
 /// When queues are flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +32,8 @@ impl Default for FlushIntervals {
 /// The thread that flushes queues; stopping it flushes everything once more.
 pub struct QueueFlusher {
     stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
-}
-
-#[derive(Default)]
-struct Stop {
-    stopped: Mutex<bool>,
-    changed: Condvar,
+    /// Ends with what became of the last flush.
+    thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl QueueFlusher {
@@ -64,13 +59,15 @@ impl QueueFlusher {
                 }
                 // taken before the flush, which covers it
                 let progress = dispatch.progress();
-                match queues.flush(if thorough { 0 } else { intervals.least_pages }) {
+                let flushed = queues.flush(if thorough { 0 } else { intervals.least_pages });
+                match &flushed {
                     Ok(true) => synced(progress),
                     Ok(false) => {}
                     Err(error) => error!(%error, "consume queues are not flushed"),
                 }
                 if stopped {
-                    return;
+                    let failed = || io::Error::other("consume queues could not be synced");
+                    return flushed.and_then(|all| if all { Ok(()) } else { Err(failed()) });
                 }
             }
         })?;
@@ -78,33 +75,24 @@ impl QueueFlusher {
     }
 
     /// Flushes everything and ends the thread. Stop the dispatcher before.
-    pub fn stop(mut self) {
-        self.end();
+    ///
+    /// # Errors
+    /// Not everything is on disk, for this flush or an earlier one failed.
+    pub fn stop(mut self) -> io::Result<()> {
+        self.end()
     }
 
-    fn end(&mut self) {
-        if let Some(thread) = self.thread.take() {
-            *self.stop.stopped.lock() = true;
-            self.stop.changed.notify_all();
-            // its panic was reported by the panic hook
-            let _ = thread.join();
-        }
+    fn end(&mut self) -> io::Result<()> {
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        self.stop.say();
+        // the panic itself was reported by the panic hook
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the flush of consume queues panicked")))
     }
 }
 
 impl Drop for QueueFlusher {
     fn drop(&mut self) {
-        self.end();
-    }
-}
-
-impl Stop {
-    /// Waits for the interval or the stop; says which.
-    fn wait(&self, interval: Duration) -> bool {
-        let mut stopped = self.stopped.lock();
-        if !*stopped {
-            self.changed.wait_for(&mut stopped, interval);
-        }
-        *stopped
+        // the thread has said what failed
+        let _ = self.end();
     }
 }

@@ -186,7 +186,7 @@ fn the_thread_follows_appends_and_stops_behind_the_last() {
         }
     }
     dispatcher.stop();
-    flusher.stop();
+    flusher.stop().unwrap();
     assert_eq!(dispatch.behind_bytes(), 0);
     assert_eq!(synced.lock().position, dispatch.position());
     assert_eq!(*arrivals.0.lock(), (1..=2000).collect::<Vec<_>>());

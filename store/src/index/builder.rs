@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
 use tracing::error;
 
 use super::reader::IndexReader;
@@ -13,6 +12,7 @@ use super::table::IndexTable;
 use super::writer::IndexWriter;
 use crate::dispatch::Dispatch;
 use crate::read::RecordSource;
+use crate::stop::Stop;
 
 /// Builds the index from the log, by a walk of its own: nobody who sends or consumes waits for it.
 ///
@@ -21,13 +21,8 @@ pub struct IndexBuilder {
     index: Arc<IndexTable>,
     walk: Arc<Dispatch>,
     stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
-}
-
-#[derive(Default)]
-struct Stop {
-    stopped: Mutex<bool>,
-    changed: Condvar,
+    /// Ends with whether everything was written.
+    thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl IndexBuilder {
@@ -69,32 +64,34 @@ impl IndexBuilder {
     }
 
     /// Indexes what is in the log, writes it and ends the thread.
-    pub fn stop(mut self) {
-        self.end();
+    ///
+    /// # Errors
+    /// Something of it is not on disk.
+    pub fn stop(mut self) -> io::Result<()> {
+        self.end()
     }
 
-    fn end(&mut self) {
-        if let Some(thread) = self.thread.take() {
-            *self.stop.stopped.lock() = true;
-            self.stop.changed.notify_all();
-            // its panic was reported by the panic hook
-            let _ = thread.join();
-        }
+    fn end(&mut self) -> io::Result<()> {
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        self.stop.say();
+        // the panic itself was reported by the panic hook
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the index thread panicked")))
     }
 }
 
 impl Drop for IndexBuilder {
     fn drop(&mut self) {
-        self.end();
+        // the thread has said what failed
+        let _ = self.end();
     }
 }
 
-fn run(index: &IndexTable, walk: &Dispatch, stop: &Stop) {
+fn run(index: &IndexTable, walk: &Dispatch, stop: &Stop) -> io::Result<()> {
     let mut flushed = Instant::now();
     let mut flushed_at = walk.position();
     let mut failed = false;
     loop {
-        let stopped = stop.wait();
+        let stopped = stop.wait(LOOK);
         let mut result = walk.catch_up().map_err(io::Error::other);
         if stopped {
             result = result.and(index.finish());
@@ -114,19 +111,8 @@ fn run(index: &IndexTable, walk: &Dispatch, stop: &Stop) {
         }
         failed = result.is_err();
         if stopped {
-            return;
+            return result;
         }
-    }
-}
-
-impl Stop {
-    /// Waits for the next look at the log or the stop; says which.
-    fn wait(&self) -> bool {
-        let mut stopped = self.stopped.lock();
-        if !*stopped {
-            self.changed.wait_for(&mut stopped, LOOK);
-        }
-        *stopped
     }
 }
 

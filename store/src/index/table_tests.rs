@@ -61,7 +61,7 @@ fn keys_are_found_over_files() {
     let mut places: Vec<_> = (0..40).map(|n| fixture.append(n)).collect();
     let index = fixture.build(true);
     all_there(&index, &places);
-    index.stop();
+    index.stop().unwrap();
     // 49 items a file
     assert_eq!(fixture.files(), 4);
     let index = fixture.build(true);
@@ -108,7 +108,7 @@ fn damage_is_made_again() {
     for (at, byte) in [(3, 0xFF), (38, 0xFF), (44, 0x7F), (90, 0xEE), (500, 0x00)] {
         let fixture = Fixture::new();
         let places: Vec<_> = (0..30).map(|n| fixture.append(n)).collect();
-        fixture.build(true).stop();
+        fixture.build(true).stop().unwrap();
         let last = names(fixture.directory.path()).unwrap().into_iter().max().unwrap();
         let mut bytes = fs::read(&last).unwrap();
         let end = (at + 30).min(bytes.len());
@@ -121,7 +121,7 @@ fn damage_is_made_again() {
     }
     let fixture = Fixture::new();
     let places: Vec<_> = (0..30).map(|n| fixture.append(n)).collect();
-    fixture.build(true).stop();
+    fixture.build(true).stop().unwrap();
     fs::write(names(fixture.directory.path()).unwrap().into_iter().min().unwrap(), "short").unwrap();
     all_there(&fixture.build(true), &places);
 }
@@ -130,7 +130,7 @@ fn damage_is_made_again() {
 fn what_is_behind_the_log_goes() {
     let fixture = Fixture::new();
     let places: Vec<_> = (0..30).map(|n| fixture.append(n)).collect();
-    fixture.build(true).stop();
+    fixture.build(true).stop().unwrap();
     fixture.log.set_end(places[11]);
     all_there(&fixture.build(false), &places[..11]);
     fixture.log.set_min(places[10]);

@@ -143,13 +143,12 @@ impl Store {
         let synced = self.log.close();
         // Each writes what the one before left to it.
         threads.dispatcher.stop();
-        threads.queue_flusher.stop();
-        if let Some(index) = threads.index {
-            index.stop();
-        }
+        let queues = threads.queue_flusher.stop();
+        let index = threads.index.map_or(Ok(()), IndexBuilder::stop);
         if !synced {
             return Err(io::Error::other("the commit log could not be synced"));
         }
+        queues.and(index)?;
         if self.dispatch.behind_bytes() > 0 {
             return Err(io::Error::other("not every message could be put into its queue"));
         }

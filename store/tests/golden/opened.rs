@@ -85,11 +85,11 @@ impl Opened {
 
     /// Index files of the reference, the same after the store was closed, and those made from the log.
     pub fn index_files(self) -> [Vec<Vec<u8>>; 3] {
-        self.index.stop();
+        self.index.stop().unwrap();
         let again = self.directory.path().join("index-again");
         let index = IndexTable::open(again.clone(), INDEX_SLOTS, INDEX_ITEMS, &*self.log, true).unwrap();
         let log = Arc::clone(&self.log) as _;
-        IndexBuilder::start(Arc::new(index), log, |_| {}).unwrap().stop();
+        IndexBuilder::start(Arc::new(index), log, |_| {}).unwrap().stop().unwrap();
         let kept = contents(&self.directory.path().join("store/index"));
         [self.index_before, kept, contents(&again)]
     }
