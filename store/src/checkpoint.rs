@@ -75,6 +75,22 @@ impl Checkpoint {
         &self.path
     }
 
+    /// Says of nothing any more that it is on disk, until queues and log are synced the next time: before files are
+    /// changed in a way that only a look at the whole log would put right.
+    ///
+    /// # Errors
+    /// It is not on disk.
+    pub fn withdraw(&self) -> io::Result<()> {
+        self.update(|positions| {
+            *positions = Positions {
+                index_timestamp: positions.index_timestamp,
+                master_flushed: positions.master_flushed,
+                confirmed: positions.confirmed,
+                ..Positions::default()
+            };
+        })
+    }
+
     /// Changes numbers and brings them to disk.
     ///
     /// # Errors
@@ -178,6 +194,9 @@ mod tests {
         }
         assert_eq!(Checkpoint::open(root.path()).unwrap().positions(), positions);
         assert_eq!(Positions::read(root.path()).unwrap(), Some(positions));
+        checkpoint.withdraw().unwrap();
+        let withdrawn = Positions { index_timestamp: 3, master_flushed: 4, confirmed: 5, ..Positions::default() };
+        assert_eq!(Checkpoint::open(root.path()).unwrap().positions(), withdrawn);
     }
 
     #[test]

@@ -189,6 +189,13 @@ fn damage_costs_the_damaged_message_only() {
     bytes[stored[5].physical_offset as usize + 95] ^= 1;
     bytes[stored[9].physical_offset as usize..][..8].fill(0xFF);
     std::fs::write(&log, bytes).unwrap();
+    // only the last record stands behind this one
+    let before_last = &stored[98];
+    let log =
+        root.path().join(format!("commitlog/{:020}", before_last.physical_offset / i64::from(FILE) * i64::from(FILE)));
+    let mut bytes = std::fs::read(&log).unwrap();
+    bytes[(before_last.physical_offset % i64::from(FILE)) as usize + 95] ^= 1;
+    std::fs::write(&log, bytes).unwrap();
     std::fs::write(root.path().join("abort"), "1").unwrap();
     std::fs::remove_file(root.path().join("checkpoint")).unwrap();
     std::fs::remove_dir_all(root.path().join("consumequeue")).unwrap();
@@ -197,7 +204,7 @@ fn damage_costs_the_damaged_message_only() {
         let request =
             GetRequest { topic: "T", queue_id: 0, offset: stored.queue_offset, max_count: 1, max_bytes: 1 << 20 };
         let found = store.get(&request, None).unwrap();
-        if number == 5 || number == 9 {
+        if [5, 9, 98].contains(&number) {
             // nothing, or the next one: never the damaged record
             for record in found.runs.iter().flat_map(|run| entries(run)) {
                 assert!(record.unwrap().queue_offset > stored.queue_offset);
@@ -208,6 +215,72 @@ fn damage_costs_the_damaged_message_only() {
         }
     }
     assert_eq!(append(&store, 0, b"next").unwrap().queue_offset, 100);
+}
+
+/// The checkpoint says that all units are on disk, but the end of a queue file is lost.
+#[test]
+fn units_that_are_missing_are_made_again_from_the_log() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path());
+    let expected: Vec<_> = (0..180).map(body).collect();
+    for body in &expected {
+        append(&store, 1, b"other").unwrap();
+        append(&store, 0, body).unwrap();
+    }
+    store.close().unwrap();
+    drop(store);
+    for lost_from in [150, 110] {
+        let file = root.path().join("consumequeue/T/0/00000000000000002000");
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes[(lost_from - 100) * 20..].fill(0);
+        std::fs::write(&file, bytes).unwrap();
+        std::fs::write(root.path().join("abort"), "1").unwrap();
+        let store = open(root.path());
+        assert!(bodies(&store, 0) == expected, "{lost_from}");
+        store.close().unwrap();
+    }
+}
+
+/// The folder was removed to have the queues built anew, and the start that did so was cut off.
+#[test]
+fn a_rebuild_that_is_cut_off_begins_again() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path());
+    let expected: Vec<_> = (0..50).map(body).collect();
+    for body in &expected {
+        append(&store, 0, body).unwrap();
+    }
+    store.close().unwrap();
+    drop(store);
+    let queues = root.path().join("consumequeue");
+    std::fs::remove_dir_all(&queues).unwrap();
+    // no folder is there, and none can be made
+    std::os::unix::fs::symlink("nowhere/at/all", &queues).unwrap();
+    assert!(Store::open(&config(root.path()), Arc::new(Arrivals::default())).is_err());
+    std::fs::remove_file(&queues).unwrap();
+    std::fs::create_dir(&queues).unwrap();
+    assert!(root.path().join("abort").exists());
+    assert!(bodies(&open(root.path()), 0) == expected);
+}
+
+/// Queues or index could not be written: the next start must look for what is missing.
+#[test]
+fn a_close_that_fails_is_not_a_clean_one() {
+    for in_the_way in ["consumequeue/T", "index"] {
+        let root = tempfile::tempdir().unwrap();
+        let store = open(root.path());
+        std::fs::write(root.path().join(in_the_way), "").unwrap();
+        append(&store, 0, b"a").unwrap();
+        assert_eq!(bodies(&store, 0), [b"a".to_vec()]);
+        assert!(store.close().is_err(), "{in_the_way}");
+        drop(store);
+        assert!(root.path().join("abort").exists(), "{in_the_way}");
+        std::fs::remove_file(root.path().join(in_the_way)).unwrap();
+        let store = open(root.path());
+        assert_eq!(bodies(&store, 0), [b"a".to_vec()]);
+        store.close().unwrap();
+        assert!(root.path().join("index").read_dir().unwrap().next().is_some());
+    }
 }
 
 /// The start finds the damage, and the queue has a unit for the record.
@@ -234,26 +307,6 @@ fn a_record_known_as_damaged_is_not_served() {
     }
     for (number, stored) in stored.iter().enumerate() {
         assert_eq!(store.record_at(stored.physical_offset).unwrap().is_some(), number != 2);
-    }
-}
-
-/// Queues or index could not be written: the next start must look for what is missing.
-#[test]
-fn a_close_that_fails_is_not_a_clean_one() {
-    for in_the_way in ["consumequeue/T", "index"] {
-        let root = tempfile::tempdir().unwrap();
-        let store = open(root.path());
-        std::fs::write(root.path().join(in_the_way), "").unwrap();
-        append(&store, 0, b"a").unwrap();
-        assert_eq!(bodies(&store, 0), [b"a".to_vec()]);
-        assert!(store.close().is_err(), "{in_the_way}");
-        drop(store);
-        assert!(root.path().join("abort").exists(), "{in_the_way}");
-        std::fs::remove_file(root.path().join(in_the_way)).unwrap();
-        let store = open(root.path());
-        assert_eq!(bodies(&store, 0), [b"a".to_vec()]);
-        store.close().unwrap();
-        assert!(root.path().join("index").read_dir().unwrap().next().is_some());
     }
 }
 

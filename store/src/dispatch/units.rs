@@ -1,5 +1,6 @@
 //! Making queue units.
 
+use std::io;
 use std::sync::Arc;
 
 use apogee_remoting::message::java_hash::tags_code;
@@ -8,7 +9,8 @@ use tracing::error;
 
 use super::arrival::{Arrival, ArrivalListener};
 use super::delay::DelayLevels;
-use crate::queue::{Appended, QueueTable, Unit};
+use super::walk::DispatchError;
+use crate::queue::{Appended, QueueTable, Unit, is_queued};
 use crate::read::record::RecordFields;
 
 /// Puts units of records into queues.
@@ -18,28 +20,31 @@ pub(super) struct QueueBuilder {
     /// Whether messages also go to the light queues their properties name (enableMultiDispatch).
     pub(super) light_queues: bool,
     pub(super) listener: Option<Arc<dyn ArrivalListener>>,
+    /// Where the walk began, while it still can begin earlier: a gap in a queue that ends before it is no gap of the log,
+    /// but units that are missing.
+    pub(super) began: Option<i64>,
 }
 
 impl QueueBuilder {
     pub(super) fn new(queues: Arc<QueueTable>) -> Self {
-        Self { queues, delays: DelayLevels::default(), light_queues: false, listener: None }
+        Self { queues, delays: DelayLevels::default(), light_queues: false, listener: None, began: None }
     }
 
     /// Puts the unit of a record where it belongs.
-    pub(super) fn put_record(&self, record: &RecordFields<'_>) {
-        // half messages of old versions and rollback marks are in no queue
-        if matches!(record.sys_flag & TRANSACTION_BITS, TRANSACTION_PREPARED | TRANSACTION_ROLLBACK) {
-            return;
-        }
-        if self.queues.is_of_deleted(record.topic, record.physical_offset) {
-            return;
+    ///
+    /// # Errors
+    /// It is not there; what it needs may be put right, or looked for further back in the log.
+    pub(super) fn put_record(&self, record: &RecordFields<'_>) -> Result<(), DispatchError> {
+        if !is_queued(record.sys_flag) || self.queues.is_of_deleted(record.topic, record.physical_offset) {
+            return Ok(());
         }
         let unit =
             Unit { physical_offset: record.physical_offset, size: record.size, tags_code: self.tags_code(record) };
-        self.put(record, record.topic, record.queue_id, record.queue_offset, unit);
+        self.put(record, record.topic, record.queue_id, record.queue_offset, unit)?;
         if self.light_queues {
-            self.put_light_queues(record, unit);
+            self.put_light_queues(record, unit)?;
         }
+        Ok(())
     }
 
     fn tags_code(&self, record: &RecordFields<'_>) -> i64 {
@@ -53,7 +58,15 @@ impl QueueBuilder {
         tags_code(record.properties.get(key::TAGS))
     }
 
-    fn put(&self, record: &RecordFields<'_>, topic: &str, queue_id: i32, offset: i64, unit: Unit) {
+    fn put(
+        &self,
+        record: &RecordFields<'_>,
+        topic: &str,
+        queue_id: i32,
+        offset: i64,
+        unit: Unit,
+    ) -> Result<(), DispatchError> {
+        let position = record.physical_offset;
         let appended = self
             .queues
             .get_or_create(topic, queue_id)
@@ -71,32 +84,39 @@ impl QueueBuilder {
                     });
                 }
             }
-            Ok(_) => {}
-            Err(error) => {
-                error!(topic, queue_id, offset, %error, "consume queue unit is not on disk");
+            Ok((queue, Appended::Held)) => {
+                let behind = queue.max_physical_offset();
+                if self.began.is_some_and(|began| behind < began) {
+                    return Err(DispatchError::UnitsMissing { position, behind });
+                }
             }
+            Ok(_) => {}
+            // what no queue can hold will not be held by one later
+            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
+                error!(topic, queue_id, offset, position, %error, "the record is in no queue");
+            }
+            Err(source) => return Err(DispatchError::Queue { position, source }),
         }
+        Ok(())
     }
 
     /// Puts the unit into the light queues that the record names.
-    fn put_light_queues(&self, record: &RecordFields<'_>, unit: Unit) {
+    fn put_light_queues(&self, record: &RecordFields<'_>, unit: Unit) -> Result<(), DispatchError> {
         let (Some(names), Some(offsets)) = (
             record.properties.get_str(key::INNER_MULTI_DISPATCH),
             record.properties.get_str(key::INNER_MULTI_QUEUE_OFFSET),
         ) else {
-            return;
+            return Ok(());
         };
         for (name, offset) in names.split(',').zip(offsets.split(',')) {
             let queue_id = if name.starts_with(LIGHT_QUEUE) { 0 } else { record.queue_id };
             if let Ok(offset) = offset.parse() {
-                self.put(record, name, queue_id, offset, unit);
+                self.put(record, name, queue_id, offset, unit)?;
             }
         }
+        Ok(())
     }
 }
 
 pub(super) const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
 const LIGHT_QUEUE: &str = "%LMQ%";
-const TRANSACTION_BITS: i32 = 0xC;
-pub(super) const TRANSACTION_PREPARED: i32 = 0x4;
-pub(super) const TRANSACTION_ROLLBACK: i32 = 0xC;

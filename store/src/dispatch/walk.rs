@@ -45,6 +45,23 @@ pub enum DispatchError {
         /// What is wrong.
         reason: &'static str,
     },
+    /// The unit of a record cannot be put into its queue.
+    #[error("the record at {position} cannot be put into its queue")]
+    Queue {
+        /// Physical offset.
+        position: i64,
+        /// Cause.
+        #[source]
+        source: io::Error,
+    },
+    /// Units are missing that must be made from records before the place where dispatching began.
+    #[error("a queue has no units between its record before {behind} and that at {position}")]
+    UnitsMissing {
+        /// Physical offset of the record behind the gap.
+        position: i64,
+        /// Physical offset behind the queue's last record before it; -1 where there is none.
+        behind: i64,
+    },
     /// A consumer cannot go on.
     #[error("what is made from the record at {position} cannot be stored")]
     Consumer {
@@ -87,6 +104,24 @@ impl Dispatch {
     pub fn with_light_queues(mut self, light_queues: bool) -> Self {
         if let Some(queues) = &mut self.queues {
             queues.light_queues = light_queues;
+        }
+        self
+    }
+
+    /// Refuses gaps in queues that begin before this walk ([`DispatchError::UnitsMissing`]): for a start that may begin
+    /// further back instead.
+    pub fn refusing_gaps(mut self) -> Self {
+        let began = self.position();
+        if let Some(queues) = &mut self.queues {
+            queues.began = Some(began);
+        }
+        self
+    }
+
+    /// Takes every gap for one of the log, as at first.
+    pub fn accepting_gaps(mut self) -> Self {
+        if let Some(queues) = &mut self.queues {
+            queues.began = None;
         }
         self
     }
@@ -229,7 +264,7 @@ impl Dispatch {
                 return Err(DispatchError::Damaged { position, reason });
             }
             if let Some(queues) = &self.queues {
-                queues.put_record(&record);
+                queues.put_record(&record)?;
             }
             for consumer in &mut *consumers {
                 consumer.consume(&record).map_err(|source| DispatchError::Consumer { position, source })?;

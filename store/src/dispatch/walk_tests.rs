@@ -1,9 +1,10 @@
 use std::time::{Duration, Instant};
 
+use apogee_remoting::message::sys_flag::{TRANSACTION_PREPARED, TRANSACTION_ROLLBACK};
 use tempfile::TempDir;
 
 use super::*;
-use crate::dispatch::units::{SCHEDULE_TOPIC, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK};
+use crate::dispatch::units::SCHEDULE_TOPIC;
 use crate::dispatch::{Arrival, Dispatcher, FlushIntervals, QueueFlusher, Waker};
 use crate::queue::Unit;
 use crate::read::memory_log::{MemoryLog, TestRecord};
@@ -134,6 +135,46 @@ fn damage_stops_at_its_place_and_part_of_a_record_waits() {
     fixture.log.damage(second);
     assert!(matches!(dispatch.catch_up(), Err(DispatchError::Damaged { position, .. }) if position == second));
     assert_eq!(dispatch.position(), second);
+}
+
+#[test]
+fn a_record_that_cannot_be_put_is_not_passed_over() {
+    let fixture = Fixture::new();
+    for queue_offset in [7, 8] {
+        fixture.log.append(&TestRecord { queue_offset, ..TestRecord::default() });
+    }
+    let queues = fixture.queues();
+    let dispatch = fixture.dispatch(&queues, 0);
+    // its first unit needs a file, for the blanks before it
+    let in_the_way = fixture.directory.path().join("t");
+    std::fs::write(&in_the_way, "").unwrap();
+    for _ in 0..2 {
+        assert!(matches!(dispatch.catch_up(), Err(DispatchError::Queue { position: 0, .. })));
+    }
+    std::fs::remove_file(&in_the_way).unwrap();
+    dispatch.catch_up().unwrap();
+    assert_eq!((queues.get("t", 0).unwrap().min_offset(), units(&queues, "t", 0).len()), (7, 2));
+}
+
+#[test]
+fn a_gap_that_began_before_the_walk_is_refused() {
+    let fixture = Fixture::new();
+    let mut places = Vec::new();
+    for queue_offset in 0..40 {
+        places.push(fixture.log.append(&TestRecord { queue_offset, ..TestRecord::default() }).0);
+    }
+    let queues = fixture.queues();
+    let first = fixture.dispatch(&queues, 0);
+    fixture.log.set_end(places[10]);
+    first.catch_up().unwrap();
+    fixture.log.set_end(places[39]);
+    // units 10 to 19 are missing
+    let walk = fixture.dispatch(&queues, places[20]).refusing_gaps();
+    let refused = walk.catch_up();
+    let Err(DispatchError::UnitsMissing { position, behind }) = refused else { panic!("{refused:?}") };
+    assert_eq!((position, behind), (places[20], places[10]));
+    fixture.dispatch(&queues, behind).refusing_gaps().catch_up().unwrap();
+    assert_eq!(units(&queues, "t", 0).iter().map(|unit| unit.physical_offset).collect::<Vec<_>>(), places[..39]);
 }
 
 #[derive(Default)]

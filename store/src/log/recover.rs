@@ -11,6 +11,7 @@ use super::CommitLog;
 use super::options::LogOptions;
 use super::scan::Scan;
 use super::segments::{Segments, SegmentsError};
+use crate::checkpoint::Positions;
 use crate::dispatch::Waker;
 
 /// What is known of a log before it is opened.
@@ -24,6 +25,19 @@ pub struct RecoverFrom {
     pub dispatched_record: Option<i64>,
     /// Store time (ms) up to which log and queues are on disk; 0 when not known.
     pub synced_timestamp: i64,
+}
+
+impl RecoverFrom {
+    /// What a checkpoint tells.
+    pub(crate) fn checkpoint(positions: &Positions, clean: bool) -> Self {
+        Self {
+            clean,
+            synced_record: positions.synced_record,
+            // 0: 4.x does not write it
+            dispatched_record: Some(positions.dispatched_record).filter(|record| *record > 0),
+            synced_timestamp: positions.synced_timestamp(),
+        }
+    }
 }
 
 /// Why a log cannot be opened.

@@ -10,6 +10,7 @@ use apogee_remoting::message::record::{Draft, Entry, LEAST_SIZE, Record};
 use tempfile::TempDir;
 
 use super::*;
+use crate::checkpoint::Positions;
 use crate::clock::Clock;
 use crate::queue::{Queue, QueueTable};
 use crate::read::RecordSource;
@@ -401,6 +402,16 @@ fn a_known_record_shortens_the_check() {
     let (log, from) = CommitLog::recover(config, known, Waker::default()).unwrap();
     assert_eq!(from, 0);
     log.close();
+}
+
+/// 4.x leaves the dispatcher's place 0: taken for one, it would have the whole log checked.
+#[test]
+fn a_checkpoint_of_4x_names_no_dispatched_record() {
+    let positions = Positions { log_timestamp: 8, queue_timestamp: 7, ..Positions::default() };
+    let known = RecoverFrom::checkpoint(&positions, true);
+    assert_eq!((known.dispatched_record, known.synced_record, known.synced_timestamp), (None, None, 7));
+    let known = RecoverFrom::checkpoint(&Positions { dispatched_record: 5, ..positions }, true);
+    assert_eq!(known.dispatched_record, Some(5));
 }
 
 #[test]

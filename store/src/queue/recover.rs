@@ -26,15 +26,20 @@ pub struct Loaded<'a> {
     pub log_end: i64,
     /// The last stop was clean: ends are trusted and not compared with the log.
     pub clean: bool,
+    /// After an unclean stop, the physical offset from which on records were checked. What is in queues from there on
+    /// may be of a former end of the log, or of records that were lost: it is made again.
+    pub checked_from: i64,
     /// Physical offset behind the last record that was dispatched before a clean stop, 0 if unknown. What is before
     /// it and in no queue belongs to a topic that was deleted.
     pub dispatched: i64,
     /// The records.
     pub records: &'a dyn RecordAt,
+    /// Called before anything is changed that the next start could not find out again from files and checkpoint.
+    pub before_repair: &'a (dyn Fn() -> io::Result<()> + Sync),
 }
 
 impl QueueTable {
-    /// Reads all queues from disk, cuts off what the log does not have, and sets their minimum.
+    /// Reads all queues from disk, cuts off what the log does not have or has to be made again, and sets their minimum.
     ///
     /// Returns where the dispatcher must start at the latest for the queues to become complete, or `None`
     /// when nothing is missing that the queues themselves show. After a clean stop without damage that is the
@@ -98,49 +103,34 @@ impl QueueEnd {
 
 impl Queue {
     fn recover(&self, log: Loaded<'_>) -> io::Result<QueueEnd> {
-        let found = self.files().list()?;
-        let mut damaged = false;
-        let mut starts: Vec<i64> = Vec::with_capacity(found.len());
-        let per_file = self.files().shared().units_per_file();
-        let last_found = found.last().map(|(start, _)| *start);
-        for (start, length) in found {
-            let follows = starts.last().is_none_or(|last| last + per_file == start);
-            if damaged || !follows {
-                // A file is missing before this one: it is made again, with all that follow.
-                damaged = true;
-                self.files().remove(start)?;
-                continue;
-            }
-            starts.push(start);
-            if length < self.files().shared().file_size() {
-                damaged = length > 0 || last_found != Some(start);
-                let whole_units = length - length % UNIT_SIZE as u64;
-                self.files().clear_from(start + (whole_units / UNIT_SIZE as u64) as i64)?;
-            }
-        }
+        let (mut starts, mut damaged) = self.whole_files(log)?;
         let Some(&first) = starts.first() else {
             return Ok(QueueEnd::default());
         };
+        let per_file = self.files().shared().units_per_file();
         let whole = starts.last().map_or(first, |last| last + per_file);
 
-        let mut scan = Scan { queue: self, end: log.log_end };
-        let mut end = if log.clean { scan.end_by_halves(&starts)? } else { scan.end_by_reading(&starts)? };
-        if !log.clean {
-            while end > first {
-                let unit = scan.unit(end - 1)?;
-                if !unit.is_record() || unit.end() <= log.log_min || log.records.matches(self, end - 1, unit) {
-                    break;
+        let scan = Scan { queue: self, end: if log.clean { log.log_end } else { log.checked_from } };
+        let (mut end, mut is_worse) =
+            if log.clean { (scan.end_by_halves(&starts)?, false) } else { scan.end_by_reading(&starts)? };
+        // blanks stand only before a record: one that is cut takes them along
+        let last = loop {
+            match self.files().last_record(first, end)? {
+                Some((at, unit)) if !log.clean && unit.end() > log.log_min && !log.records.matches(self, at, unit) => {
+                    is_worse = true;
+                    end = at;
                 }
-                damaged = true;
-                end -= 1;
+                last => break last,
             }
+        };
+        let end = last.map_or(first, |(at, _)| at + 1);
+        if is_worse && !damaged {
+            damaged = true;
+            (log.before_repair)()?;
         }
         self.cut(&mut starts, end, whole, log.clean)?;
 
-        let max_physical = match scan.last_record(first, end)? {
-            Some(unit) => unit.end(),
-            None => -1,
-        };
+        let max_physical = last.map_or(-1, |(_, unit)| unit.end());
         self.restore(starts, end, max_physical);
         self.correct_min_offset(log.log_min)?;
         if damaged {
@@ -148,6 +138,37 @@ impl Queue {
                 "consume queue is damaged behind this offset and is made again from the log");
         }
         Ok(QueueEnd { max_physical, damaged_from: damaged.then_some(max_physical.max(0)) })
+    }
+
+    /// First units of the files that follow on one another, and whether something is missing or short. What is behind
+    /// a missing or short file is removed: it is made again.
+    fn whole_files(&self, log: Loaded<'_>) -> io::Result<(Vec<i64>, bool)> {
+        let found = self.files().list()?;
+        let (per_file, size) = (self.files().shared().units_per_file(), self.files().shared().file_size());
+        let last_found = found.last().map(|(start, _)| *start);
+        let mut starts: Vec<i64> = Vec::with_capacity(found.len());
+        let mut damaged = false;
+        for (start, length) in found {
+            let follows = starts.last().is_none_or(|last| last + per_file == start);
+            if damaged || !follows {
+                if !damaged {
+                    damaged = true;
+                    (log.before_repair)()?;
+                }
+                self.files().remove(start)?;
+                continue;
+            }
+            starts.push(start);
+            if length < size {
+                // an empty last file is one whose making was interrupted
+                if length > 0 || last_found != Some(start) {
+                    damaged = true;
+                    (log.before_repair)()?;
+                }
+                self.files().clear_from(start + (length / UNIT_SIZE as u64) as i64)?;
+            }
+        }
+        Ok((starts, damaged))
     }
 
     /// Removes files behind the end and zeros what is left behind it in the last one.
@@ -174,15 +195,13 @@ impl Queue {
 /// Looks for the last good unit of a queue's files.
 struct Scan<'a> {
     queue: &'a Queue,
-    /// End of the log.
+    /// Physical offset behind the last record whose unit may be good.
     end: i64,
 }
 
 impl Scan<'_> {
     fn unit(&self, offset: i64) -> io::Result<Unit> {
-        let mut bytes = [0; UNIT_SIZE];
-        self.queue.files().read(offset, &mut bytes)?;
-        Ok(Unit::from_bytes(&bytes))
+        self.queue.files().unit(offset)
     }
 
     fn good(&self, unit: Unit) -> bool {
@@ -190,7 +209,7 @@ impl Scan<'_> {
     }
 
     /// After a clean stop: units are dense, so the end is found by halving.
-    fn end_by_halves(&mut self, starts: &[i64]) -> io::Result<i64> {
+    fn end_by_halves(&self, starts: &[i64]) -> io::Result<i64> {
         let per_file = self.queue.files().shared().units_per_file();
         for &start in starts.iter().rev() {
             if !self.good(self.unit(start)?) {
@@ -210,9 +229,9 @@ impl Scan<'_> {
         Ok(starts.first().copied().unwrap_or(0))
     }
 
-    /// After a kill: reads the last three files up to the first unit that is not written, lies behind the log's end or
-    /// goes backwards.
-    fn end_by_reading(&mut self, starts: &[i64]) -> io::Result<i64> {
+    /// After a kill: reads the last three files up to the first unit that is not written, lies behind the end or
+    /// goes backwards. Also says whether that unit is damage: more should be there.
+    fn end_by_reading(&self, starts: &[i64]) -> io::Result<(i64, bool)> {
         let per_file = self.queue.files().shared().units_per_file();
         let mut from = starts.len().saturating_sub(3);
         // nothing good in these: go on before them
@@ -225,29 +244,25 @@ impl Scan<'_> {
             let mut at = start;
             while at < start + per_file {
                 let length = self.queue.files().read(at, &mut buffer)?;
-                for unit in buffer[..length].as_chunks::<UNIT_SIZE>().0 {
-                    let unit = Unit::from_bytes(unit);
-                    let backwards = unit.is_record() && unit.physical_offset <= previous;
-                    if !self.good(unit) || backwards {
-                        return Ok(at);
+                for bytes in buffer[..length].as_chunks::<UNIT_SIZE>().0 {
+                    let unit = Unit::from_bytes(bytes);
+                    if !unit.is_written() {
+                        return Ok((at, *bytes != [0; UNIT_SIZE] || starts.last() != Some(&start)));
                     }
                     if unit.is_record() {
+                        if unit.end() > self.end {
+                            return Ok((at, false));
+                        }
+                        if unit.physical_offset <= previous {
+                            return Ok((at, true));
+                        }
                         previous = unit.physical_offset;
                     }
                     at += 1;
                 }
             }
         }
-        Ok(starts.last().map_or(0, |last| last + per_file))
-    }
-
-    /// The last unit before `end` that points at a record.
-    fn last_record(&self, first: i64, end: i64) -> io::Result<Option<Unit>> {
-        if end <= first {
-            return Ok(None);
-        }
-        // blanks stand only before the first record, or in a gap right before another one
-        Ok(Some(self.unit(end - 1)?).filter(|unit| unit.is_record()))
+        Ok((starts.last().map_or(0, |last| last + per_file), false))
     }
 }
 

@@ -22,7 +22,16 @@ fn good(n: i64) -> Unit {
 }
 
 fn log(records: i64, clean: bool) -> Loaded<'static> {
-    Loaded { log_min: 0, log_end: records * 100, clean, dispatched: 0, records: &EvenLog }
+    let end = records * 100;
+    Loaded {
+        log_min: 0,
+        log_end: end,
+        clean,
+        checked_from: end,
+        dispatched: 0,
+        records: &EvenLog,
+        before_repair: &|| Ok(()),
+    }
 }
 
 fn written(directory: &Path, units: i64) {
@@ -103,6 +112,63 @@ fn a_hole_or_a_short_file_is_made_again() {
     let file = fs::OpenOptions::new().write(true).open(path(&directory, 800)).unwrap();
     file.set_len(47).unwrap();
     assert_eq!(reopen(directory.path(), log(45, true)), (0, 42, Some(4200)));
+}
+
+/// Recovery that is cut off must come to the same when it is done again.
+#[test]
+fn nothing_is_removed_before_it_is_told() {
+    for clean in [true, false] {
+        let directory = TempDir::new().unwrap();
+        written(directory.path(), 45);
+        fs::remove_file(path(&directory, 200)).unwrap();
+        let refuse = || Err(io::Error::other("not now"));
+        let table = QueueTable::new(directory.path().to_owned(), FILE, 4);
+        assert!(table.recover(Loaded { before_repair: &refuse, ..log(45, clean) }).is_err());
+        assert!(path(&directory, 400).exists() && path(&directory, 800).exists());
+        let told = std::sync::atomic::AtomicUsize::new(0);
+        let tell = || {
+            told.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(())
+        };
+        let table = QueueTable::new(directory.path().to_owned(), FILE, 4);
+        assert_eq!(table.recover(Loaded { before_repair: &tell, ..log(45, clean) }).unwrap(), Some(1000));
+        assert_eq!(told.into_inner(), 1);
+    }
+}
+
+/// After a power loss a queue may be ahead of the log, and may hold units of records that the log lost.
+#[test]
+fn what_was_checked_is_made_again() {
+    let directory = TempDir::new().unwrap();
+    written(directory.path(), 45);
+    let from = Loaded { checked_from: 1700, ..log(45, false) };
+    assert_eq!(reopen(directory.path(), from), (0, 17, None));
+    assert!(!path(&directory, 400).exists());
+}
+
+/// The record behind a gap is cut: the blanks before it must not count for records, nor hide those before them.
+#[test]
+fn blanks_go_with_the_record_they_stand_before() {
+    for clean in [true, false] {
+        let directory = TempDir::new().unwrap();
+        let table = QueueTable::new(directory.path().to_owned(), FILE, 4);
+        let queue = table.get_or_create("t", 0).unwrap();
+        for n in (0..7).chain(25..27) {
+            queue.append(n, good(n)).unwrap();
+        }
+        table.flush(0).unwrap();
+        assert_eq!(reopen(directory.path(), log(20, clean)), (0, 7, clean.then_some(700)));
+    }
+}
+
+/// A page of units that never came to disk, with a later one that did.
+#[test]
+fn a_hole_within_the_units_is_made_again() {
+    let directory = TempDir::new().unwrap();
+    written(directory.path(), 45);
+    let file = fs::OpenOptions::new().write(true).open(path(&directory, 600)).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &[0; 100], 40).unwrap();
+    assert_eq!(reopen(directory.path(), log(45, false)), (0, 32, Some(3200)));
 }
 
 #[test]

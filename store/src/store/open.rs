@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use apogee_config::{BrokerRole, MessageStoreConfig};
@@ -20,8 +21,7 @@ use crate::index::{IndexBuilder, IndexTable};
 use crate::log::{CommitLog, LogOptions, RecoverError, RecoverFrom};
 use crate::marks::{AbortMark, StoreLock};
 use crate::queue::{Loaded, QueueTable};
-use crate::read::record::At;
-use crate::read::{ReadLimits, RecordSource};
+use crate::read::{ReadLimits, RecordSource, record_at};
 
 /// Descriptors of consume-queue files that are open at a time.
 const QUEUE_DESCRIPTORS: usize = 512;
@@ -70,25 +70,20 @@ impl Store {
             reason: error.to_string(),
         })?;
         let started = Instant::now();
-        std::fs::create_dir_all(&root).map_err(io)?;
+        disk::create_directories(&root).map_err(io)?;
         let lock = StoreLock::take(&root).map_err(io)?.ok_or_else(|| OpenError::Locked(root.clone()))?;
         let abort = AbortMark::new(&root);
         let clean = !abort.is_set().map_err(io)?;
         let checkpoint = Arc::new(Checkpoint::open(&root).map_err(io)?);
-        let positions = checkpoint.positions();
-        let known = RecoverFrom {
-            clean,
-            synced_record: positions.synced_record,
-            dispatched_record: Some(positions.dispatched_record),
-            synced_timestamp: positions.synced_timestamp(),
-        };
+        let known = RecoverFrom::checkpoint(&checkpoint.positions(), clean);
         let waker = Waker::default();
         let (log, checked_from) = CommitLog::recover(LogOptions::from_config(config), known, waker.clone())?;
         let (min, end) = (log.min_offset(), log.max_offset());
 
         // Before anything is derived or appended: from here on a stop is an unclean one.
+        let repair = Repair::new(&checkpoint);
         let opened = abort.set().map_err(io).and_then(|()| {
-            let derived = Derived::complete(config, &log, delays, clean, checked_from, positions.dispatched_record)?;
+            let derived = Derived::complete(config, &log, &delays, known, checked_from, &repair)?;
             let dispatch = Arc::new(derived.dispatch.with_listener(listener));
             let queues = derived.queues;
             let threads = start_threads(config, &log, &queues, &dispatch, &checkpoint, waker, clean).map_err(io)?;
@@ -96,7 +91,7 @@ impl Store {
         });
         let (queues, dispatch, threads) = opened.inspect_err(|_| {
             log.close();
-            if clean {
+            if clean && !repair.has_changed() {
                 // As it was found. The error that ends the start tells more than one of this.
                 let _ = abort.clear();
             }
@@ -113,6 +108,41 @@ impl Store {
     }
 }
 
+/// What a start does to the queues.
+struct Repair<'a> {
+    checkpoint: &'a Checkpoint,
+    withdrawn: Mutex<bool>,
+    /// Units were or are about to be written or removed.
+    changed: AtomicBool,
+}
+
+impl<'a> Repair<'a> {
+    fn new(checkpoint: &'a Checkpoint) -> Self {
+        Self { checkpoint, withdrawn: Mutex::new(false), changed: AtomicBool::new(false) }
+    }
+
+    /// Before units go that were on disk: the checkpoint must no longer say so, or a start after a kill would not
+    /// make them again.
+    fn begin(&self) -> io::Result<()> {
+        self.set_changed();
+        let mut withdrawn = self.withdrawn.lock();
+        if !*withdrawn {
+            self.checkpoint.withdraw()?;
+            *withdrawn = true;
+        }
+        Ok(())
+    }
+
+    fn set_changed(&self) {
+        self.changed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the queues are no longer as the last process left them.
+    fn has_changed(&self) -> bool {
+        self.changed.load(Ordering::Relaxed)
+    }
+}
+
 /// What is made from the log, complete up to its end.
 struct Derived {
     queues: Arc<QueueTable>,
@@ -124,10 +154,10 @@ impl Derived {
     fn complete(
         config: &MessageStoreConfig,
         log: &Arc<CommitLog>,
-        delays: DelayLevels,
-        clean: bool,
+        delays: &DelayLevels,
+        known: RecoverFrom,
         checked_from: i64,
-        dispatched_record: i64,
+        repair: &Repair<'_>,
     ) -> Result<Self, OpenError> {
         let root = PathBuf::from(&config.store_path_root_dir);
         let io = |source| OpenError::Io { root: root.clone(), source };
@@ -137,36 +167,77 @@ impl Derived {
         // Operators remove the folder to have the queues built anew. An empty one is that of a store whose topics were
         // all deleted: they must not come back.
         let is_built_anew = !queue_root.exists();
-        std::fs::create_dir_all(&queue_root).map_err(io)?;
+        if is_built_anew && min < end {
+            repair.begin().map_err(io)?;
+        }
+        disk::create_directories(&queue_root).map_err(io)?;
         let queues = Arc::new(QueueTable::new(queue_root, queue_file, QUEUE_DESCRIPTORS));
-        let dispatched = behind(&**log, dispatched_record).map_err(io)?;
-        let loaded = Loaded { log_min: min, log_end: end, clean, dispatched, records: &**log };
+        let loaded = Loaded {
+            log_min: min,
+            log_end: end,
+            clean: known.clean,
+            checked_from,
+            dispatched: behind(log, known.dispatched_record).map_err(io)?,
+            records: &**log,
+            before_repair: &|| repair.begin(),
+        };
         let missing_from = queues.recover(loaded).map_err(io)?;
-        let from = match (missing_from, clean) {
+        let from = match (missing_from, known.clean) {
             _ if is_built_anew => min,
             (Some(missing), true) => missing,
             (Some(missing), false) => missing.min(checked_from),
             (None, _) => checked_from,
         };
-        let dispatch = Dispatch::new(Arc::clone(log) as Arc<dyn RecordSource>, Arc::clone(&queues), from.max(min))
-            .with_delays(delays)
-            .with_light_queues(config.enable_multi_dispatch);
+        if from < end {
+            // units are written, and an end before the last one is no longer a clean one
+            repair.set_changed();
+        }
+        let walk = |from| {
+            Dispatch::new(Arc::clone(log) as Arc<dyn RecordSource>, Arc::clone(&queues), from)
+                .with_delays(delays.clone())
+                .with_light_queues(config.enable_multi_dispatch)
+        };
         // Nobody waits for old messages, so the listener comes after them.
-        dispatch.catch_up()?;
+        let dispatch = dispatch_from(from.max(min), min, walk, repair, &io)?;
+        queues.settle().map_err(io)?;
         queues.correct_min_offsets(min).map_err(io)?;
         queues.reset_next_offsets();
         Ok(Self { queues, dispatch })
     }
 }
 
+/// Dispatches everything from a place on; from further back, once and then from the log's minimum, when a queue turns
+/// out to miss units of records before that place.
+fn dispatch_from(
+    mut from: i64,
+    min: i64,
+    walk: impl Fn(i64) -> Dispatch,
+    repair: &Repair<'_>,
+    io: &impl Fn(io::Error) -> OpenError,
+) -> Result<Dispatch, OpenError> {
+    let mut is_second = false;
+    loop {
+        let dispatch = if from > min { walk(from).refusing_gaps() } else { walk(from) };
+        match dispatch.catch_up() {
+            Err(DispatchError::UnitsMissing { behind, .. }) => {
+                repair.begin().map_err(io)?;
+                from = if is_second { min } else { behind.max(min) };
+                is_second = true;
+                tracing::warn!(from, "consume queues miss units and are completed from the commit log");
+            }
+            done => {
+                done?;
+                return Ok(dispatch.accepting_gaps());
+            }
+        }
+    }
+}
+
 /// The place behind the record at `offset`: what a clean stop left to be dispatched. A record before it that is in no
 /// queue belongs to a topic that was deleted, and must not come back. 0 where no such record is known.
-fn behind(log: &dyn RecordSource, offset: i64) -> io::Result<i64> {
-    let window = if offset > 0 { log.window(offset, usize::MAX)? } else { None };
-    Ok(match window.as_deref().map(At::look) {
-        Some(At::Record(record)) if record.physical_offset == offset => offset + i64::from(record.size),
-        _ => 0,
-    })
+fn behind(log: &CommitLog, offset: Option<i64>) -> io::Result<i64> {
+    let Some(offset) = offset else { return Ok(0) };
+    Ok(record_at(log, offset)?.map_or(0, |record| offset + record.len() as i64))
 }
 
 fn start_threads(

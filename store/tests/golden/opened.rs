@@ -51,8 +51,10 @@ impl Opened {
                 log_min: log.min_offset(),
                 log_end: log.max_offset(),
                 clean: !root.join("abort").exists(),
+                checked_from: log.max_offset(),
                 dispatched: 0,
                 records: &*log,
+                before_repair: &|| Ok(()),
             })
             .unwrap();
         let from = from.unwrap_or(log.min_offset());
