@@ -1,13 +1,18 @@
 //! Stores written by the reference must read as the reference read them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking; helpers of integration tests are not seen as tests")]
 
+#[path = "golden/expectation.rs"]
+mod expectation;
 #[path = "golden/opened.rs"]
 mod opened;
+#[path = "golden/whole.rs"]
+mod whole;
 
 use apogee_remoting::message::id::OffsetMessageId;
 use apogee_store::index::IndexKind;
 use apogee_store::read::{Boundary, GetRequest, GetStatus, ReadLimits, RecordSource, get, offset_by_time, store_time};
-use opened::{Opened, number, text};
+use expectation::{fields, number, record_equals, text};
+use opened::Opened;
 use serde_json::Value;
 
 macro_rules! golden {
@@ -117,7 +122,7 @@ fn messages_are_equal(store: &Opened) {
             (GetStatus::Found, 1, offset + 1),
             "{topic} {queue_id} {offset}"
         );
-        opened::record_equals(&found.runs[0], expected);
+        record_equals(&found.runs[0], expected);
     }
     // and many at once, as a consumer reads
     for expected in store.list("queues") {
@@ -174,7 +179,7 @@ fn ids_lead_to_records(store: &Opened) {
         assert_eq!(id.offset, number(expected, "offset"));
         let size = number(expected, "storeSize");
         let record = opened::slice(&store.log, id.offset, size as usize);
-        let fields = opened::fields(&record);
+        let fields = fields(&record);
         assert_eq!(i64::from(fields.size), size);
         assert_eq!((fields.topic, fields.queue_id), (topic, queue_id));
         assert_eq!(fields.queue_offset, number(expected, "queueOffset"));

@@ -1,7 +1,8 @@
-//! A golden store, unpacked and open.
+//! A golden store read by queues and index alone, over a log of our own.
 
 use std::fs;
 use std::io;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,20 +12,20 @@ use apogee_store::queue::{Loaded, Queue, QueueTable, RecordAt, Unit};
 use apogee_store::read::{RecordFields, RecordSource};
 use bytes::Bytes;
 use parking_lot::Mutex;
-use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::expectation::Golden;
 
 const LOG_FILE: usize = 262_144;
 const QUEUE_FILE: u64 = 1200;
 const INDEX_SLOTS: usize = 100;
 const INDEX_ITEMS: usize = 400;
 
-/// The store, recovered and dispatched, with what it must read as.
+/// The store, recovered and dispatched.
 pub struct Opened {
-    directory: TempDir,
+    golden: Golden,
     /// Index files as they were before the store was opened.
     index_before: Vec<Vec<u8>>,
-    expected: Value,
     pub log: Arc<FileLog>,
     pub queues: Arc<QueueTable>,
     pub index: IndexBuilder,
@@ -32,17 +33,10 @@ pub struct Opened {
 
 impl Opened {
     pub fn open(name: &str) -> Self {
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-        let directory = TempDir::new().unwrap();
-        let packed = fs::File::open(golden.join(format!("{name}.tar.zst"))).unwrap();
-        let unpacked = ruzstd::decoding::StreamingDecoder::new(packed).unwrap();
-        tar::Archive::new(unpacked).unpack(directory.path()).unwrap();
-        let expected = fs::read(golden.join(format!("{name}.json"))).unwrap();
-        let expected: Value = serde_json::from_slice(&expected).unwrap();
-        let light_queues =
-            expected["about"]["brokerConf"].as_array().unwrap().contains(&Value::from("enableMultiDispatch=true"));
-
-        let root = directory.path().join("store");
+        let golden = Golden::unpack(name);
+        let light_queues = golden.has_light_queues();
+        let root = golden.root();
+        let clean = !golden.is_unclean();
         let log = Arc::new(FileLog::open(&root.join("commitlog")));
         log.find_end();
         let queues = Arc::new(QueueTable::new(root.join("consumequeue"), QUEUE_FILE, 16));
@@ -50,7 +44,7 @@ impl Opened {
             .recover(Loaded {
                 log_min: log.min_offset(),
                 log_end: log.max_offset(),
-                clean: !root.join("abort").exists(),
+                clean,
                 checked_from: log.max_offset(),
                 dispatched: 0,
                 records: &*log,
@@ -62,7 +56,7 @@ impl Opened {
         queues.correct_min_offsets(log.min_offset()).unwrap();
 
         // the same queues come out of the log alone
-        let again = Arc::new(QueueTable::new(directory.path().join("again"), QUEUE_FILE, 16));
+        let again = Arc::new(QueueTable::new(golden.beside("again"), QUEUE_FILE, 16));
         dispatch(&log, &again, log.min_offset(), light_queues);
         for queue in again.all() {
             let kept = queues.get(queue.topic(), queue.queue_id()).unwrap();
@@ -70,44 +64,29 @@ impl Opened {
             let units = |queue: &Queue| -> Vec<_> { queue.iter_from(queue.min_offset()).map(Result::unwrap).collect() };
             assert_eq!(units(&kept), units(&queue), "{} {}", queue.topic(), queue.queue_id());
         }
-        let clean = !root.join("abort").exists();
         let index_before = contents(&root.join("index"));
         let index = IndexTable::open(root.join("index"), INDEX_SLOTS, INDEX_ITEMS, &*log, clean).unwrap();
         let index = IndexBuilder::start(Arc::new(index), Arc::clone(&log) as _, |_| {}).unwrap();
-        Self { directory, index_before, expected, log, queues, index }
-    }
-
-    pub fn list(&self, name: &str) -> &[Value] {
-        self.expected[name].as_array().map_or(&[], Vec::as_slice)
-    }
-
-    pub fn is_5x(&self) -> bool {
-        self.expected["about"]["servedBy"].as_str().unwrap().starts_with('5')
+        Self { golden, index_before, log, queues, index }
     }
 
     /// Index files of the reference, the same after the store was closed, and those made from the log.
     pub fn index_files(self) -> [Vec<Vec<u8>>; 3] {
         self.index.stop().unwrap();
-        let again = self.directory.path().join("index-again");
+        let again = self.golden.beside("index-again");
         let index = IndexTable::open(again.clone(), INDEX_SLOTS, INDEX_ITEMS, &*self.log, true).unwrap();
         let log = Arc::clone(&self.log) as _;
         IndexBuilder::start(Arc::new(index), log, |_| {}).unwrap().stop().unwrap();
-        let kept = contents(&self.directory.path().join("store/index"));
+        let kept = contents(&self.golden.root().join("index"));
         [self.index_before, kept, contents(&again)]
     }
+}
 
-    /// Messages of a queue that the reference wrote after it opened the store.
-    pub fn appended_after_restart(&self, topic: &str, queue_id: i32) -> i64 {
-        let of_queue = |m: &&Value| text(m, "topic") == topic && number(m, "queueId") == i64::from(queue_id);
-        self.list("appendedAfterRestart").iter().filter(of_queue).count() as i64
-    }
+impl Deref for Opened {
+    type Target = Golden;
 
-    pub fn is_appended_after_restart(&self, topic: &str, queue_id: i32, offset: i64) -> bool {
-        self.list("appendedAfterRestart").iter().any(|m| {
-            text(m, "topic") == topic
-                && number(m, "queueId") == i64::from(queue_id)
-                && number(m, "queueOffset") == offset
-        })
+    fn deref(&self) -> &Golden {
+        &self.golden
     }
 }
 
@@ -127,37 +106,8 @@ fn dispatch(log: &Arc<FileLog>, queues: &Arc<QueueTable>, from: i64, light_queue
     assert_eq!(dispatch.behind_bytes(), 0);
 }
 
-pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value[name].as_str().unwrap()
-}
-
-pub fn number(value: &Value, name: &str) -> i64 {
-    value[name].as_i64().unwrap_or_else(|| panic!("no {name} in {value}"))
-}
-
 pub fn slice(log: &FileLog, offset: i64, length: usize) -> Bytes {
     log.slice(offset, length).unwrap().unwrap()
-}
-
-pub fn fields(record: &[u8]) -> RecordFields<'_> {
-    RecordFields::of(record).unwrap()
-}
-
-pub fn record_equals(record: &[u8], expected: &Value) {
-    let found = fields(record);
-    assert_eq!(i64::from(found.size), number(expected, "storeSize"));
-    assert_eq!(found.topic, text(expected, "topic"));
-    assert_eq!(i64::from(found.queue_id), number(expected, "queueId"));
-    assert_eq!(found.queue_offset, number(expected, "queueOffset"));
-    assert_eq!(found.physical_offset, number(expected, "commitLogOffset"));
-    // the client that wrote the expectation clears the compression bit once it has decompressed
-    assert_eq!(i64::from(found.sys_flag) & !1, number(expected, "sysFlag") & !1);
-    assert_eq!(found.store_timestamp, number(expected, "storeTimestamp"));
-    let properties = expected["properties"].as_object().unwrap();
-    assert_eq!(found.properties.iter().count(), properties.len());
-    for (name, value) in properties {
-        assert_eq!(found.properties.get_str(name), value.as_str(), "{name}");
-    }
 }
 
 /// The files of a commit log, read whole.
