@@ -60,3 +60,6 @@ impl From<SaveError> for Refusal {
 
 /// What the reference appends to remarks about things that an operator has to set up first.
 pub(crate) const SEE_FAQ: &str = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.";
+
+/// The remark that the reference forgets in successful answers to some requests (trap 7).
+pub(crate) const NOT_SET: &str = "not set any response code";

@@ -61,10 +61,10 @@ impl Broker {
         self.settings.load()
     }
 
-    /// Notes how far a group has consumed.
-    pub(crate) fn commit_offset(&self, group: &str, topic: &str, queue_id: i32, offset: i64) {
+    /// Notes how far a group has consumed; says whether it is noted, see [`OffsetTable::commit`].
+    pub(crate) fn commit_offset(&self, group: &str, topic: &str, queue_id: i32, offset: i64) -> bool {
         let step = self.settings().broker.consumer_offset_update_version_step;
-        self.offsets.commit(group, topic, queue_id, offset, step.max(1) as u64);
+        self.offsets.commit(group, topic, queue_id, offset, step.max(1) as u64)
     }
 
     /// Now, ms since the epoch.

@@ -1,4 +1,4 @@
-//! Deleting old files: by itself from time to time, and when an administrator asks for it (329).
+//! Deleting old files: by itself from time to time, and when an administrator asks for it (306, 329).
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use apogee_remoting::{Command, ResponseCode};
 use apogee_store::{Expired, ExpiryRound};
 
 use crate::Broker;
+use crate::answer::Answer;
 
 /// One round. It waits for the disk.
 pub(crate) fn round(broker: &Broker) {
@@ -24,6 +25,12 @@ pub(crate) fn by_hand(broker: &Arc<Broker>) -> Command {
         }
     }));
     Command::response(ResponseCode::SUCCESS)
+}
+
+/// Removes the files of queues whose messages are gone (306). It waits for the disk.
+pub(crate) fn queues(broker: &Broker, _request: &Command) -> Answer {
+    broker.store.expire_queues()?;
+    Ok(Command::response(ResponseCode::SUCCESS))
 }
 
 fn run(broker: &Broker, by_hand: bool) -> Expired {

@@ -25,6 +25,7 @@ impl Service for Router {
         let broker = &self.broker;
         match request.request_code() {
             Code::SEND_MESSAGE | Code::SEND_MESSAGE_V2 | Code::SEND_BATCH_MESSAGE => send::send(broker, peer, request),
+            Code::SEND_REPLY_MESSAGE | Code::SEND_REPLY_MESSAGE_V2 => send::reply(broker, peer, request),
             Code::END_TRANSACTION => transaction::end(broker, &request),
             Code::RESUME_CHECK_HALF_MESSAGE => waits(broker, request, transaction::resume_check),
             Code::CONSUMER_SEND_MSG_BACK => waits(broker, request, retry::send_back),
@@ -36,6 +37,10 @@ impl Service for Router {
             Code::GET_CONSUMER_LIST_BY_GROUP => now(client::consumer_list(broker, &request)),
             Code::GET_CONSUMER_CONNECTION_LIST => now(client::consumer_connections(broker, &request)),
             Code::GET_PRODUCER_CONNECTION_LIST => now(client::producer_connections(broker, &request)),
+            Code::GET_ALL_PRODUCER_INFO => client::all_producers(broker).into(),
+            Code::GET_CONSUMER_RUNNING_INFO => client::running_info(broker, &request),
+            Code::CONSUME_MESSAGE_DIRECTLY => client::consume_directly(broker, request),
+            Code::INVOKE_BROKER_TO_GET_CONSUMER_STATUS => client::consumer_status(broker, &request),
 
             Code::QUERY_CONSUMER_OFFSET => now(offset::query(broker, &request)),
             Code::UPDATE_CONSUMER_OFFSET => now(offset::update(broker, &request)),
@@ -44,6 +49,9 @@ impl Service for Router {
             Code::GET_MIN_OFFSET => now(offset::min(broker, &request)),
             Code::GET_EARLIEST_MSG_STORETIME => waits(broker, request, offset::earliest_time),
             Code::GET_ALL_CONSUMER_OFFSET => offset::get_all(broker).into(),
+            Code::INVOKE_BROKER_TO_RESET_OFFSET => waits(broker, request, offset::reset),
+            Code::CLONE_GROUP_OFFSET => now(offset::clone(broker, &request)),
+            Code::QUERY_CORRECTION_OFFSET => now(offset::correction(broker, &request)),
             Code::GET_ALL_DELAY_OFFSET => schedule::get_offsets(broker).into(),
 
             Code::LOCK_BATCH_MQ => now(lock::lock(broker, &request)),
@@ -54,12 +62,18 @@ impl Service for Router {
             Code::GET_ALL_TOPIC_CONFIG => now(topic::get_all(broker, &request)),
             Code::GET_TOPIC_CONFIG => now(topic::get(broker, &request)),
             Code::DELETE_TOPIC_IN_BROKER => waits(broker, request, topic::delete),
+            Code::GET_SYSTEM_TOPIC_LIST_FROM_BROKER => topic::own(broker).into(),
+            Code::CLEAN_UNUSED_TOPIC => waits(broker, request, topic::clean_unused),
 
             Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP => waits(broker, request, group::update),
             Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST => waits(broker, request, group::update_list),
             Code::GET_ALL_SUBSCRIPTIONGROUP_CONFIG => now(group::get_all(broker, &request)),
             Code::GET_SUBSCRIPTIONGROUP_CONFIG => waits(broker, request, group::get),
             Code::DELETE_SUBSCRIPTIONGROUP => waits(broker, request, group::delete),
+            Code::UPDATE_AND_GET_GROUP_FORBIDDEN => waits(broker, request, group::forbid),
+            Code::QUERY_TOPIC_CONSUME_BY_WHO => now(group::consumers_of(broker, &request)),
+            Code::QUERY_TOPICS_BY_CONSUMER => now(group::topics_of(broker, &request)),
+            Code::QUERY_SUBSCRIPTION_BY_CONSUMER => now(group::subscription(broker, &request)),
 
             Code::QUERY_MESSAGE => waits(broker, request, query::by_key),
             Code::VIEW_MESSAGE_BY_ID => waits(broker, request, query::view),
@@ -67,9 +81,11 @@ impl Service for Router {
             Code::UPDATE_BROKER_CONFIG => waits(broker, request, config::update),
             Code::GET_BROKER_CONFIG => config::get(broker).into(),
             Code::DELETE_EXPIRED_COMMITLOG => expiry::by_hand(broker).into(),
+            Code::CLEAN_EXPIRED_CONSUMEQUEUE => waits(broker, request, expiry::queues),
             Code::GET_BROKER_RUNTIME_INFO => stats::runtime_info(broker).into(),
             Code::GET_TOPIC_STATS_INFO => waits(broker, request, stats::topic),
             Code::GET_CONSUME_STATS => waits(broker, request, stats::consume),
+            Code::QUERY_CONSUME_TIME_SPAN => waits(broker, request, stats::time_span),
 
             other => {
                 Command::error(ResponseCode::REQUEST_CODE_NOT_SUPPORTED, format!(" request type {other} not supported"))

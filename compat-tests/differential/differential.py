@@ -15,7 +15,7 @@ import time
 
 from frames import Connection, quote_keys
 from records import records
-from steps import Close, Pushed, Raw, Request
+from steps import Answers, Close, Pushed, Raw, Request
 
 
 class Side:
@@ -36,7 +36,7 @@ class Side:
     def answer(self, step):
         body = step.body.encode() if isinstance(step.body, str) else step.body
         return self.on(step.on).request(code=step.code, fields=step.fields, body=body, version=step.version,
-                                        flag=step.flag, serialize=step.serialize)
+                                        flag=step.flag, serialize=step.serialize, language=step.language)
 
     def raw(self, step):
         connection = Connection(self.address)
@@ -56,6 +56,10 @@ class Side:
             return None
 
         return connection.wait(look, step.within)
+
+    def replies(self, step):
+        body = step.body.encode() if isinstance(step.body, str) else step.body
+        self.on(step.on).replies[step.code] = {"code": step.answer, "remark": step.remark, "body": body}
 
     def close(self, name):
         self.connections.pop(name).close()
@@ -164,6 +168,10 @@ def run(sides):
             for side in sides:
                 side.close(step.on)
             continue
+        if isinstance(step, Answers):
+            for side in sides:
+                side.replies(step)
+            continue
         if isinstance(step, Request):
             lines = compare_request(sides, step, twin)
         elif isinstance(step, Raw):
@@ -180,7 +188,7 @@ def run(sides):
         print(f"{'DIFFERS' if lines else 'ok     '} {step.name}" + (f" (differs: {reason})" if reason else ""))
         for line in lines:
             print("        " + line)
-    total = sum(not isinstance(step, Close) for step in sides[0].steps)
+    total = sum(not isinstance(step, (Answers, Close)) for step in sides[0].steps)
     print(f"{total} compared, {failed} differ, {intended} differ on purpose")
     return failed
 

@@ -70,6 +70,8 @@ class Connection:
         host, port = address.rsplit(":", 1)
         self.socket = socket.create_connection((host, int(port)), timeout)
         self.pushed, self.answers, self.open = [], {}, True
+        # What to answer to pushed requests, by their code.
+        self.replies = {}
         self.changed = threading.Condition()
         self.opaque = 0
         threading.Thread(target=self._read, daemon=True).start()
@@ -85,10 +87,15 @@ class Connection:
                     else:
                         self.pushed.append(command)
                     self.changed.notify_all()
+                self._reply(command)
         except (OSError, struct.error):
             with self.changed:
                 self.open = False
                 self.changed.notify_all()
+
+    def _reply(self, command):
+        if not command["flag"] & 3 and command["code"] in self.replies:
+            self.send_raw(encode(opaque=command["opaque"], flag=1, **self.replies[command["code"]]))
 
     def _exactly(self, size):
         data = b""

@@ -25,6 +25,7 @@ class Request:
     version: int = 513
     flag: int = 0
     serialize: int = 0
+    language: str = "JAVA"
     compare: tuple = ("code", "remark", "fields", "body", "serialize")
     differs: str | None = None
     ours: int | None = None
@@ -54,6 +55,17 @@ class Close:
 
 
 @dataclass
+class Answers:
+    """From now on the connection `on` answers each request of this code that the server pushes, as a client would."""
+
+    code: int
+    on: str
+    answer: int = 0
+    remark: str | None = None
+    body: bytes | str = b""
+
+
+@dataclass
 class Pushed:
     """Waits for a request from the server on a listener or connection, then compares it as [`Request`] does."""
 
@@ -62,3 +74,4 @@ class Pushed:
     on: str = "main"
     compare: tuple = ("fields", "body")
     within: float = 5
+    scrub: list = field(default_factory=list)

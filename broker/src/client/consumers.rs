@@ -69,6 +69,12 @@ impl Consumers {
         self.groups.get(name).map(|group| Arc::clone(&group))
     }
 
+    /// Names of the groups that subscribe to a topic.
+    pub(crate) fn groups_of(&self, topic: &str) -> Vec<Arc<str>> {
+        let subscribers = self.groups.iter().filter(|group| group.subscription(topic).is_some());
+        subscribers.map(|group| Arc::clone(group.key())).collect()
+    }
+
     /// Takes up what a heartbeat says of one group. With `with_subscriptions` unset the heartbeat left
     /// out its subscriptions because they did not change.
     ///
@@ -127,9 +133,7 @@ impl Consumers {
     fn remove_member(&self, name: &str, peer: &Peer) -> Option<MembersChanged> {
         let group = self.group(name)?;
         let mut state = group.state.write();
-        if !state.members.remove(peer) {
-            return None;
-        }
+        state.members.remove(peer)?;
         let tell = state.message_model != MessageModel::Broadcasting;
         let changed = MembersChanged { peers: state.members.peers() };
         drop(state);
@@ -161,6 +165,22 @@ impl ConsumerGroup {
     /// Whether every member gets every message.
     pub(crate) fn is_broadcasting(&self) -> bool {
         self.state.read().message_model == MessageModel::Broadcasting
+    }
+
+    /// Whether the group subscribes to a topic, as far as is known: members may have left out their subscriptions.
+    pub(crate) fn may_want(&self, topic: &str) -> bool {
+        let state = self.state.read();
+        state.subscriptions.is_empty() || state.subscriptions.contains_key(topic)
+    }
+
+    /// The members.
+    pub(crate) fn clients(&self) -> Vec<Client> {
+        self.state.read().members.iter().cloned().collect()
+    }
+
+    /// The member of this id.
+    pub(crate) fn client(&self, id: &str) -> Option<Client> {
+        self.state.read().members.iter().find(|client| client.id == id).cloned()
     }
 
     /// Ids of the members.

@@ -1,11 +1,11 @@
-//! Requests of and about clients: codes 34, 35, 38, 46, 203 and 204.
+//! Requests of and about clients: codes 34, 35, 38, 46, 203, 204 and 328.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apogee_remoting::protocol::client::{
     Connection, ConsumerConnection, GetConsumerConnectionListRequestHeader, GetProducerConnectionListRequestHeader,
-    ProducerConnection, UnregisterClientRequestHeader,
+    ProducerConnection, ProducerInfo, ProducerTableInfo, UnregisterClientRequestHeader,
 };
 use apogee_remoting::protocol::consumer_list::{
     GetConsumerListByGroupRequestHeader, GetConsumerListByGroupResponseBody, NotifyConsumerIdsChangedRequestHeader,
@@ -228,6 +228,20 @@ pub(crate) fn producer_connections(broker: &Broker, request: &Command) -> Answer
     }
     let body = ProducerConnection { connection_set: clients.iter().map(connection).collect() };
     Ok(Command::response(ResponseCode::SUCCESS).with_body(json::to_vec(&body)))
+}
+
+/// All connected producers (328).
+pub(crate) fn all_producers(broker: &Broker) -> Command {
+    let info = |client: Client| ProducerInfo {
+        client_id: client.id,
+        language: Some(client.language),
+        last_update_timestamp: client.seen,
+        remote_ip: format!("/{}", client.peer.address()),
+        version: client.version,
+    };
+    let groups = broker.producers.all().into_iter();
+    let data = groups.map(|(group, clients)| (group.to_string(), clients.into_iter().map(info).collect())).collect();
+    Command::response(ResponseCode::SUCCESS).with_body(json::to_vec(&ProducerTableInfo { data }))
 }
 
 fn connections(members: &Members) -> Vec<Connection> {

@@ -2,6 +2,8 @@
 
 mod requests;
 mod table;
+mod topics;
 
-pub(crate) use requests::{delete, get, get_all, update, update_list};
+pub(crate) use requests::{delete, forbid, get, get_all, update, update_list};
 pub(crate) use table::GroupTable;
+pub(crate) use topics::{consumers_of, subscription, topics_of};

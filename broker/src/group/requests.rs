@@ -1,8 +1,9 @@
-//! Requests about groups: codes 200, 201, 207, 225 and 352.
+//! Requests about groups: codes 200, 201, 207, 225, 352 and 353.
 
 use apogee_remoting::protocol::group::{
     DeleteSubscriptionGroupRequestHeader, GetAllSubscriptionGroupRequestHeader, GetAllSubscriptionGroupResponseHeader,
-    GetSubscriptionGroupConfigRequestHeader, SubscriptionGroupConfig, SubscriptionGroupList,
+    GetSubscriptionGroupConfigRequestHeader, GroupForbidden, SubscriptionGroupConfig, SubscriptionGroupList,
+    UpdateGroupForbiddenRequestHeader,
 };
 use apogee_remoting::{Command, ResponseCode, json};
 
@@ -58,6 +59,22 @@ pub(crate) fn get(broker: &Broker, request: &Command) -> Answer {
         .find_or_create_saved(header.group, &broker.settings().broker)?
         .ok_or(Refusal::new(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker"))?;
     Ok(Command::response(ResponseCode::SUCCESS).with_body(json::to_vec(&*group)))
+}
+
+/// Forbids or allows a group to read a topic, or only says whether it may (353).
+pub(crate) fn forbid(broker: &Broker, request: &Command) -> Answer {
+    let header: UpdateGroupForbiddenRequestHeader<'_> = request.header()?;
+    let (group, topic) = (header.group, header.topic);
+    if let Some(readable) = header.readable {
+        broker.groups.set_read_forbidden(group, topic, !readable)?;
+    }
+    let body = GroupForbidden {
+        group: group.to_owned(),
+        readable: Some(!broker.groups.is_read_forbidden(group, topic)),
+        topic: topic.to_owned(),
+    };
+    // The empty remark is the reference's.
+    Ok(Command::response(ResponseCode::SUCCESS).with_remark("").with_body(json::to_vec(&body)))
 }
 
 fn apply(broker: &Broker, configs: Vec<SubscriptionGroupConfig>) -> Answer {

@@ -112,17 +112,34 @@ impl GroupTable {
             return Ok(());
         }
         let forbidden = self.forbidden.write().remove(group);
-        groups.change([(group.to_owned(), None)]).wait().inspect_err(|_| {
-            if let Some(forbidden) = forbidden {
-                self.forbidden.write().insert(group.to_owned(), forbidden);
-            }
-        })
+        groups.change([(group.to_owned(), None)]).wait().inspect_err(|_| self.set_forbidden(group, forbidden))
     }
 
     /// Whether a group may not read a topic.
     pub(crate) fn is_read_forbidden(&self, group: &str, topic: &str) -> bool {
         let forbidden = self.forbidden.read();
         forbidden.get(group).and_then(|topics| topics.get(topic)).is_some_and(|mask| mask & READ_FORBIDDEN != 0)
+    }
+
+    /// Forbids a group to read a topic, or allows it. For a thread that may wait.
+    pub(crate) fn set_read_forbidden(&self, group: &str, topic: &str, forbid: bool) -> Result<(), SaveError> {
+        let groups = self.groups.lock();
+        let before = self.forbidden.read().get(group).cloned();
+        let mut topics = before.clone().unwrap_or_default();
+        let mask = topics.remove(topic).unwrap_or(0) & !READ_FORBIDDEN | if forbid { READ_FORBIDDEN } else { 0 };
+        if mask != 0 {
+            topics.insert(topic.to_owned(), mask);
+        }
+        self.set_forbidden(group, Some(topics));
+        groups.change([]).wait().inspect_err(|_| self.set_forbidden(group, before))
+    }
+
+    fn set_forbidden(&self, group: &str, topics: Option<BTreeMap<String, i32>>) {
+        let mut forbidden = self.forbidden.write();
+        match topics.filter(|topics| !topics.is_empty()) {
+            Some(topics) => forbidden.insert(group.to_owned(), topics),
+            None => forbidden.remove(group),
+        };
     }
 
     /// All groups, what is forbidden to them, and their version.

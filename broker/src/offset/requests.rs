@@ -51,8 +51,12 @@ pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
     if !broker.topics.contains(topic) {
         return Ok(refused(ResponseCode::TOPIC_NOT_EXIST, format!("Topic {topic} not exist!")));
     }
-    broker.commit_offset(group, topic, queue_id, header.commit_offset);
-    Ok(Command::response(ResponseCode::SUCCESS).with_empty_header())
+    let answer = Command::response(ResponseCode::SUCCESS).with_empty_header();
+    if broker.commit_offset(group, topic, queue_id, header.commit_offset) {
+        Ok(answer)
+    } else {
+        Ok(answer.with_remark("Offset has been previously reset"))
+    }
 }
 
 /// The offset of the message that was stored at a time (29).

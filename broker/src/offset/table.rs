@@ -9,6 +9,7 @@ use apogee_remoting::protocol::offset::ConsumerOffsetSerializeWrapper;
 use dashmap::DashMap;
 use parking_lot::Mutex;
 
+use super::resets::Resets;
 use crate::clock::Clock;
 
 /// Separates topic and group in the keys of the file and of the wire form.
@@ -17,6 +18,7 @@ const SEPARATOR: char = '@';
 /// Consumed and pulled offsets of all groups.
 pub(crate) struct OffsetTable {
     groups: DashMap<Arc<str>, HashMap<Box<str>, TopicOffsets>>,
+    resets: Resets,
     version: Mutex<DataVersion>,
     clock: Clock,
     /// Number of commits; every `version_step`-th of them makes a new version.
@@ -41,6 +43,7 @@ impl OffsetTable {
     pub(crate) fn new(saved: ConsumerOffsetSerializeWrapper, clock: Clock) -> Self {
         let table = Self {
             groups: DashMap::new(),
+            resets: Resets::default(),
             version: Mutex::new(saved.data_version),
             clock,
             commits: AtomicU64::new(0),
@@ -57,9 +60,26 @@ impl OffsetTable {
         table
     }
 
-    /// The offset behind the last consumed message.
+    /// The offset behind the last consumed message; that of a reset which the group has not heard of yet.
     pub(crate) fn consumed(&self, group: &str, topic: &str, queue_id: i32) -> Option<i64> {
+        if let Some(reset) = self.resets.get(group, topic, queue_id) {
+            return Some(reset);
+        }
         self.groups.get(group)?.get(topic)?.consumed.get(&queue_id).copied()
+    }
+
+    /// The consumed offsets of a group in all queues of a topic that it has consumed of.
+    pub(crate) fn consumed_of(&self, group: &str, topic: &str) -> BTreeMap<i32, i64> {
+        let topics = self.groups.get(group);
+        topics.and_then(|topics| topics.get(topic).map(|offsets| offsets.consumed.clone())).unwrap_or_default()
+    }
+
+    /// The consumed offsets of all groups in a topic's queues.
+    pub(crate) fn consumed_by_all(&self, topic: &str) -> Vec<(Arc<str>, BTreeMap<i32, i64>)> {
+        let of_topic = |topics: &HashMap<Box<str>, TopicOffsets>| {
+            topics.get(topic).map(|offsets| offsets.consumed.clone()).filter(|consumed| !consumed.is_empty())
+        };
+        self.groups.iter().filter_map(|group| Some((Arc::clone(group.key()), of_topic(&group)?))).collect()
     }
 
     /// The offset behind the last pulled message; where nothing was pulled yet, the consumed one.
@@ -68,12 +88,36 @@ impl OffsetTable {
         pulled.or_else(|| self.consumed(group, topic, queue_id))
     }
 
-    /// Notes how far a group has consumed. Going back is allowed: that is how a reset looks.
-    pub(crate) fn commit(&self, group: &str, topic: &str, queue_id: i32, offset: i64, version_step: u64) {
+    /// Notes how far a group has consumed. Going back is allowed: that is how a reset by a client looks. Says whether it
+    /// is noted: while a reset waits for the group's next pull, what its consumers commit is from before the reset.
+    pub(crate) fn commit(&self, group: &str, topic: &str, queue_id: i32, offset: i64, version_step: u64) -> bool {
+        if self.resets.get(group, topic, queue_id).is_some() {
+            return false;
+        }
         self.with(group, topic, |offsets| offsets.consumed.insert(queue_id, offset));
         let commits = self.commits.fetch_add(1, Ordering::Relaxed) + 1;
         if commits.is_multiple_of(version_step.max(1)) {
             self.version.lock().advance(0, self.clock.now());
+        }
+        true
+    }
+
+    /// Sets where a group goes on with a queue. Its next pull learns of it, by [`Self::take_reset`].
+    pub(crate) fn reset(&self, group: &str, topic: &str, queue_id: i32, offset: i64) {
+        self.resets.set(group, topic, queue_id, offset);
+        self.with(group, topic, |offsets| offsets.consumed.insert(queue_id, offset));
+    }
+
+    /// The offset of a reset that the group has not heard of yet. It is given out once.
+    pub(crate) fn take_reset(&self, group: &str, topic: &str, queue_id: i32) -> Option<i64> {
+        self.resets.take(group, topic, queue_id)
+    }
+
+    /// Lets a group go on in a topic where another one is.
+    pub(crate) fn copy(&self, from: &str, to: &str, topic: &str) {
+        let consumed = self.consumed_of(from, topic);
+        if !consumed.is_empty() {
+            self.with(to, topic, |offsets| offsets.consumed = consumed);
         }
     }
 
@@ -96,6 +140,7 @@ impl OffsetTable {
 
     /// Forgets a group.
     pub(crate) fn remove_group(&self, group: &str) {
+        self.resets.remove_group(group);
         if self.groups.remove(group).is_some() {
             self.changes.fetch_add(1, Ordering::Release);
             self.version.lock().advance(0, self.clock.now());
@@ -104,6 +149,7 @@ impl OffsetTable {
 
     /// Forgets a topic in all groups.
     pub(crate) fn remove_topic(&self, topic: &str) {
+        self.resets.remove_topic(topic);
         for mut group in self.groups.iter_mut() {
             group.remove(topic);
         }

@@ -21,6 +21,9 @@ impl Pull<'_> {
     pub(super) fn read(self, broker: &Broker, mode: Mode) -> Attempt {
         let header = &self.header;
         let (topic, queue_id, offset) = (header.topic, header.queue_id, header.queue_offset);
+        if let Some(offset) = broker.offsets.take_reset(header.consumer_group, topic, queue_id) {
+            return Attempt::Answer(self.moved(broker, offset));
+        }
         if !mode.may_wait_for_disk && !broker.store.is_in_memory(topic, queue_id, offset) {
             return Attempt::NeedsThread;
         }
@@ -54,6 +57,16 @@ impl Pull<'_> {
         {
             broker.commit_offset(header.consumer_group, header.topic, header.queue_id, consumed);
         }
+    }
+
+    /// Sends the client to the offset that its group was reset to. What the pull would commit is from before the reset.
+    fn moved(&self, broker: &Broker, offset: i64) -> Command {
+        let header = &self.header;
+        broker.offsets.note_pulled(header.consumer_group, header.topic, header.queue_id, offset);
+        let min = broker.store.min_offset(header.topic, header.queue_id);
+        let max = broker.store.max_offset(header.topic, header.queue_id);
+        let found = GetResult::empty(GetStatus::OffsetTooSmall, offset, min, max);
+        self.answer(broker, ResponseCode::PULL_OFFSET_MOVED, found).with_remark("OFFSET_RESET")
     }
 
     fn hold_plan(self, broker: &Broker) -> HoldPlan {

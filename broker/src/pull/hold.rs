@@ -76,6 +76,15 @@ impl HeldPulls {
         }
     }
 
+    /// Wakes the pulls of a queue, whatever they wait for: a group of theirs may go on elsewhere now.
+    pub(crate) fn wake(&self, topic: &str, queue_id: i32) {
+        let Some(mut queues) = self.topics.get_mut(topic) else { return };
+        for pull in queues.get_mut(&queue_id).into_iter().flat_map(|held| held.drain(..)) {
+            let _ = pull.wake.send(());
+            self.count.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
     /// Wakes all, and lets nobody wait any more: the broker is about to stop.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);

@@ -1,9 +1,10 @@
-//! Sending: codes 10, 310 and 320.
+//! Sending: codes 10, 310 and 320, and replies: 324 and 325.
 
 mod batch;
 mod check;
 mod properties;
 mod refusal;
+mod reply;
 mod single;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::thread::on_thread;
 use crate::{Broker, registration};
 
 pub(crate) use refusal::refusal;
+pub(crate) use reply::reply;
 
 /// A message or a batch that is in the log.
 struct Stored {
@@ -37,6 +39,16 @@ enum NotStored {
     Refused(Refusal),
     /// A topic or a group has to be made and written down first, which takes a thread that may wait.
     NeedsThread,
+}
+
+impl NotStored {
+    /// What it is on a thread that may wait.
+    fn on_thread(self) -> Refusal {
+        match self {
+            Self::Refused(refusal) => refusal,
+            Self::NeedsThread => unreachable!("this is a thread that may wait"),
+        }
+    }
 }
 
 impl From<Refusal> for NotStored {
@@ -72,8 +84,7 @@ async fn send_on_thread(broker: Arc<Broker>, peer: Arc<Peer>, request: Command) 
         let settings = storing.settings();
         match store(&storing, &settings, &peer, &request, true) {
             Ok(stored) => Unsettled::of(&settings, stored),
-            Err(NotStored::Refused(refusal)) => Unsettled::refused(with_trace(&settings, refusal.into())),
-            Err(NotStored::NeedsThread) => unreachable!("this is a thread that may wait"),
+            Err(not_stored) => Unsettled::refused(with_trace(&settings, not_stored.on_thread().into())),
         }
     });
     unsettled.await.settle(&broker).await

@@ -3,6 +3,7 @@
 mod rate;
 mod requests;
 mod runtime;
+mod time_span;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +12,7 @@ use dashmap::DashMap;
 
 pub(crate) use requests::{consume, topic};
 pub(crate) use runtime::info as runtime_info;
+pub(crate) use time_span::time_span;
 
 use rate::Rate;
 

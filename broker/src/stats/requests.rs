@@ -71,14 +71,9 @@ fn topics(broker: &Broker, header: &GetConsumeStatsRequestHeader<'_>) -> BTreeSe
         None => broker.offsets.topics_of(header.consumer_group),
     };
     let group = broker.consumers.group(header.consumer_group);
-    let subscribed = |topic: &String| {
-        group.as_ref().is_none_or(|group| {
-            group.inspect(|view| view.subscriptions.is_empty() || view.subscriptions.contains_key(topic))
-        })
-    };
-    asked.into_iter().filter(subscribed).collect()
+    asked.into_iter().filter(|topic| group.as_ref().is_none_or(|group| group.may_want(topic))).collect()
 }
 
-fn queue(broker: &Broker, topic: &str, queue_id: i32) -> MessageQueue {
+pub(super) fn queue(broker: &Broker, topic: &str, queue_id: i32) -> MessageQueue {
     MessageQueue { broker_name: broker.settings().broker.broker_name.clone(), queue_id, topic: topic.to_owned() }
 }

@@ -4,7 +4,7 @@ mod requests;
 mod system;
 mod table;
 
-pub(crate) use requests::{delete, get, get_all, page_start, update, update_list};
+pub(crate) use requests::{clean_unused, delete, get, get_all, own, page_start, update, update_list};
 pub(crate) use system::is_system_topic;
 pub(crate) use table::TopicTable;
 

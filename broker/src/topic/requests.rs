@@ -1,4 +1,4 @@
-//! Requests about topics: codes 17, 18, 21, 215 and 351.
+//! Requests about topics: codes 17, 18, 21, 215, 305, 316 and 351.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,14 @@ use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_remoting::protocol::topic::{
     CreateTopicListRequestBody, CreateTopicRequestHeader, DeleteTopicRequestHeader, GetAllTopicConfigRequestHeader,
     GetAllTopicConfigResponseHeader, GetTopicConfigRequestHeader, TopicConfig, TopicConfigAndMappingSerializeWrapper,
-    TopicConfigAndQueueMapping, TopicFilterType,
+    TopicConfigAndQueueMapping, TopicFilterType, TopicList,
 };
 use apogee_remoting::{Command, ResponseCode, json};
 
-use super::is_system_topic;
+use super::{is_system_topic, system};
 use crate::Broker;
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, NOT_SET, Refusal};
 use crate::names;
-
-/// The remark that the reference forgets in successful answers to code 17 and its like (trap 7).
-const NOT_SET: &str = "not set any response code";
 
 /// Creates or changes a topic (17).
 pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
@@ -59,6 +56,24 @@ pub(crate) fn delete(broker: &Broker, request: &Command) -> Answer {
     broker.offsets.remove_topic(header.topic);
     broker.stats.remove_topic(header.topic);
     broker.store.delete_topic(header.topic)?;
+    Ok(Command::response(ResponseCode::SUCCESS))
+}
+
+/// Names of the topics that are this broker's own (305).
+pub(crate) fn own(broker: &Broker) -> Command {
+    let body = TopicList { topic_list: system::names(&broker.settings()), ..TopicList::default() };
+    Command::response(ResponseCode::SUCCESS).with_body(json::to_vec(&body))
+}
+
+/// Removes the queues of topics that are no longer there (316).
+pub(crate) fn clean_unused(broker: &Broker, _request: &Command) -> Answer {
+    for topic in broker.store.topics() {
+        let is_kept = broker.topics.contains(&topic) || names::is_system_topic(&topic) || names::is_light(&topic);
+        if !is_kept {
+            tracing::info!(topic = &*topic, "removing the queues of a topic that is not there");
+            broker.store.delete_topic(&topic)?;
+        }
+    }
     Ok(Command::response(ResponseCode::SUCCESS))
 }
 

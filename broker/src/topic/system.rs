@@ -1,5 +1,7 @@
 //! The topics that a broker creates for itself (constants, section 1).
 
+use std::collections::BTreeSet;
+
 use apogee_config::BrokerSettings;
 use apogee_remoting::protocol::topic::TopicConfig;
 
@@ -41,6 +43,12 @@ pub(super) fn topics(settings: &BrokerSettings) -> Vec<TopicConfig> {
         topics.push(topic("rmq_sys_wheel_timer", 1, READ_WRITE));
     }
     topics
+}
+
+/// Names of those above and of the topics that are the system's own without being there.
+pub(super) fn names(settings: &BrokerSettings) -> BTreeSet<String> {
+    let created = topics(settings).into_iter().map(|topic| topic.topic_name);
+    created.chain(names::SYSTEM_TOPICS.map(str::to_owned)).collect()
 }
 
 /// Whether a topic is one of those above, or any other that is the system's own.

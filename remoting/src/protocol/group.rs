@@ -150,8 +150,8 @@ body! {
     pub struct QuerySubscriptionResponseBody {
         /// Consumer group.
         pub group: String,
-        /// Subscription.
-        pub subscription_data: SubscriptionData,
+        /// Subscription; absent where the group is not connected or does not subscribe to the topic.
+        pub subscription_data: Option<SubscriptionData>,
         /// Topic.
         pub topic: String,
     }

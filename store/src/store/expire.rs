@@ -67,6 +67,14 @@ impl Store {
         log.map(|()| expired)
     }
 
+    /// Deletes files of queues that lead to nothing any more, and says how many.
+    ///
+    /// # Errors
+    /// A file cannot be read or removed.
+    pub fn expire_queues(&self) -> io::Result<usize> {
+        self.queues.delete_expired(self.log.min_offset())
+    }
+
     fn expire_log(&self, config: &MessageStoreConfig, policy: Policy, deleted: &mut usize) -> io::Result<()> {
         let pause = Duration::from_millis(config.delete_commit_log_files_interval.max(0) as u64);
         let most = config.delete_file_batch_max.max(1) as usize;

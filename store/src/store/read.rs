@@ -1,6 +1,7 @@
 //! Reading from the store.
 
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -73,6 +74,11 @@ impl Store {
     /// The file cannot be read.
     pub fn record_at(&self, offset: i64) -> io::Result<Option<Bytes>> {
         record_at(&*self.log, offset)
+    }
+
+    /// Topics that have queues, in no order.
+    pub fn topics(&self) -> Vec<Arc<str>> {
+        self.queues.topics()
     }
 
     /// Numbers of a topic's queues, in no order.
