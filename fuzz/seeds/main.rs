@@ -1,4 +1,4 @@
-//! Writes what the targets start from into `fuzz/corpus/TARGET`: parts of the captured frames.
+//! Writes what the targets start from into `fuzz/corpus/TARGET`: parts of the captured frames, and filters.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -26,7 +26,7 @@ fn main() -> io::Result<()> {
         seed("typed_header", &[&command.code.to_be_bytes(), &frame.bytes[4..]].concat())?;
         body(&command)?;
     }
-    Ok(())
+    EXPRESSIONS.iter().try_for_each(|expression| seed("filter", expression.as_bytes()))
 }
 
 fn body(command: &Command) -> io::Result<()> {
@@ -60,3 +60,12 @@ fn seed(target: &str, bytes: &[u8]) -> io::Result<()> {
 
 /// Larger inputs slow the targets down more than they find.
 const LARGEST: usize = 4096;
+/// Filters with a message each that has what they ask for.
+const EXPRESSIONS: [&str; 6] = [
+    "a = 1 AND b <> 'x''y' OR NOT (c IS NULL)\0a\x011\x02b\x01z\x02",
+    "a BETWEEN -1.5e3 AND 10L AND b NOT BETWEEN .5 AND 5.\0a\x013\x02b\x010x1p4\x02",
+    "a IN ('x', 'y') OR a NOT IN ('z')\0a\x01x\x02",
+    "a CONTAINS 'b' AND a NOT STARTSWITH 'b' AND a ENDSWITH 'c'\0a\x01abc\x02",
+    "a IS NOT NULL = TRUE -- no more\n AND /* but this */ b >= c\0a\x011\x02b\x01NaN\x02c\x01-Infinity\x02",
+    "((NOT -a > +5)) = FALSE\0a\x015\x02",
+];
