@@ -204,14 +204,17 @@ mod tests {
         let (_mapping, mut writer) = Mapping::new(&file, 32 * RECORD, 0).unwrap();
         thread::scope(|scope| {
             scope.spawn(|| {
-                let mut seen = vec![0; RECORD];
-                for n in 0..32 {
-                    let mut head = [0; HEAD];
-                    while head == [0; HEAD] {
-                        file.read_exact_at(&mut head, n * RECORD as u64).unwrap();
+                let at = |place| {
+                    let mut seen = [0; HEAD];
+                    file.read_exact_at(&mut seen, place as u64).unwrap();
+                    seen
+                };
+                for record in (0..32).map(|n| n * RECORD) {
+                    while at(record) == [0; HEAD] {}
+                    // the end first: it would be copied last
+                    for place in [RECORD - HEAD, RECORD / 2, HEAD, 0] {
+                        assert_eq!(at(record + place), [7; HEAD], "{record} {place}");
                     }
-                    file.read_exact_at(&mut seen, n * RECORD as u64).unwrap();
-                    assert!(seen.iter().all(|byte| *byte == 7), "record {n}");
                 }
             });
             let record = vec![7; RECORD];

@@ -316,7 +316,8 @@ fn damage_in_the_middle_does_not_cost_what_follows() {
 fn zeros_before_a_later_file_are_damage_after_a_clean_stop_too() {
     let fixture = Fixture::new();
     let all = fixture.filled();
-    patch(&fixture.path(), 0, FILE as u64 - 5000, &[0; 5000]);
+    let lost = all[20].physical_offset as u64;
+    patch(&fixture.path(), 0, lost, &vec![0; FILE - lost as usize]);
     let log = fixture.open(RecoverFrom { clean: true, ..Default::default() });
     assert_eq!(log.written(), all.last().unwrap().end());
     let behind: Vec<_> = all.iter().filter(|m| m.physical_offset >= FILE as i64).collect();
