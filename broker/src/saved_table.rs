@@ -11,7 +11,7 @@ use std::thread;
 
 use apogee_config::state_file::{StateFile, StateFileError};
 use apogee_remoting::protocol::data_version::DataVersion;
-use dashmap::DashMap;
+use apogee_store::NameMap;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
@@ -19,7 +19,7 @@ use crate::clock::Clock;
 
 /// The table. Reads take no lock that writers hold for long. `T` is one configuration.
 pub(crate) struct SavedTable<T> {
-    entries: DashMap<Arc<str>, Arc<T>>,
+    entries: NameMap<Arc<T>>,
     changes: Mutex<Changes<T>>,
     file: StateFile,
     clock: Clock,

@@ -1,17 +1,42 @@
 //! The extension fields of a header (`extFields`): text keys with text values.
 
-use smallvec::SmallVec;
-
-/// Key-value text pairs, kept in two flat buffers so that a header of ordinary size is decoded,
-/// read and written with one allocation for all of its texts.
+/// Key-value text pairs. A header that was read keeps its text as it came; the pairs say what of it are keys and values.
 ///
 /// Keys keep the order in which they came; the order carries no meaning in the protocol.
 #[derive(Clone, Default)]
 pub struct Fields {
-    /// All keys and values, one after the other, cut at `lengths`.
+    /// All keys and values, perhaps with other text between them.
     text: String,
-    /// Byte lengths in `text`, alternating key and value.
-    lengths: SmallVec<[u32; 32]>,
+    pairs: Vec<Pair>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Pair {
+    pub(crate) key: Span,
+    pub(crate) value: Span,
+}
+
+/// A part of a text, in bytes: no header is longer than 16 MiB.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    start: u32,
+    length: u32,
+}
+
+impl Span {
+    pub(crate) fn new(start: usize, length: usize) -> Self {
+        Self { start: start as u32, length: length as u32 }
+    }
+
+    /// The part of `text` between two places.
+    pub(crate) fn between(start: usize, end: usize) -> Self {
+        Self::new(start, end - start)
+    }
+
+    fn of(self, text: &str) -> &str {
+        let start = self.start as usize;
+        &text[start..start + self.length as usize]
+    }
 }
 
 impl Fields {
@@ -22,50 +47,36 @@ impl Fields {
 
     /// No fields, with room for `bytes` of texts.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
-        Self { text: String::with_capacity(bytes), lengths: SmallVec::new() }
+        Self { text: String::with_capacity(bytes), pairs: Vec::new() }
+    }
+
+    /// Fields that are parts of a text.
+    pub(crate) fn of_text(text: String, pairs: Vec<Pair>) -> Self {
+        Self { text, pairs }
     }
 
     /// Number of pairs.
     pub fn len(&self) -> usize {
-        self.lengths.len() / 2
+        self.pairs.len()
     }
 
     /// Whether there are no pairs.
     pub fn is_empty(&self) -> bool {
-        self.lengths.is_empty()
+        self.pairs.is_empty()
     }
 
     /// Adds a pair at the end. The caller sees to it that the key is not there yet.
     pub fn push(&mut self, key: &str, value: &str) {
-        if self.text.capacity() == 0 {
+        let start = self.text.len();
+        let needed = key.len() + value.len();
+        if self.text.capacity() - start < needed {
             // The fields of an ordinary answer: no growing in small steps.
-            self.text.reserve((key.len() + value.len()).max(FIRST_ROOM));
+            self.text.reserve(needed.max(ROOM));
+            self.pairs.reserve(8);
         }
         self.text.push_str(key);
         self.text.push_str(value);
-        self.lengths.push(key.len() as u32);
-        self.lengths.push(value.len() as u32);
-    }
-
-    /// Adds a pair whose value `write` appends to the text it is given.
-    ///
-    /// # Errors
-    /// Those of `write`; nothing is added then.
-    pub(crate) fn push_with<E>(
-        &mut self,
-        key: &str,
-        write: impl FnOnce(&mut String) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let start = self.text.len();
-        self.text.push_str(key);
-        let from = self.text.len();
-        if let Err(error) = write(&mut self.text) {
-            self.text.truncate(start);
-            return Err(error);
-        }
-        self.lengths.push(key.len() as u32);
-        self.lengths.push((self.text.len() - from) as u32);
-        Ok(())
+        self.pairs.push(Pair { key: Span::new(start, key.len()), value: Span::new(start + key.len(), value.len()) });
     }
 
     /// Sets the value of `key`, replacing what is there.
@@ -76,40 +87,34 @@ impl Fields {
 
     /// Removes every pair of `key`.
     pub fn remove(&mut self, key: &str) {
-        if self.get(key).is_some() {
-            let kept = std::mem::take(self);
-            for (k, v) in kept.iter().filter(|(k, _)| *k != key) {
-                self.push(k, v);
-            }
-        }
+        let text = &self.text;
+        self.pairs.retain(|pair| pair.key.of(text) != key);
     }
 
     /// The value of `key`; the last one where a peer sent it twice, as a Java map would keep it.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.iter().filter(|(k, _)| *k == key).last().map(|(_, v)| v)
+        let found = self.pairs.iter().rev().find(|pair| pair.key.of(&self.text) == key)?;
+        Some(found.value.of(&self.text))
     }
 
     /// All pairs in order.
     pub fn iter(&self) -> Iter<'_> {
-        Iter { text: &self.text, lengths: self.lengths.chunks_exact(2) }
+        Iter { text: &self.text, pairs: self.pairs.iter() }
     }
 }
 
 /// Iterator over the pairs of [`Fields`].
 pub struct Iter<'a> {
     text: &'a str,
-    lengths: std::slice::ChunksExact<'a, u32>,
+    pairs: std::slice::Iter<'a, Pair>,
 }
 
 impl<'a> Iterator for Iter<'a> {
     type Item = (&'a str, &'a str);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let pair = self.lengths.next()?;
-        let (key, rest) = self.text.split_at_checked(pair[0] as usize)?;
-        let (value, rest) = rest.split_at_checked(pair[1] as usize)?;
-        self.text = rest;
-        Some((key, value))
+        let pair = self.pairs.next()?;
+        Some((pair.key.of(self.text), pair.value.of(self.text)))
     }
 }
 
@@ -148,8 +153,8 @@ impl PartialEq for Fields {
 
 impl Eq for Fields {}
 
-/// Bytes of text that the first pair makes room for.
-const FIRST_ROOM: usize = 128;
+/// Bytes of text that are made room for at once.
+const ROOM: usize = 192;
 
 #[cfg(test)]
 mod tests {

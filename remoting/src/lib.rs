@@ -17,6 +17,7 @@ pub mod server;
 
 mod codec;
 mod connection;
+mod word;
 
 pub use code::{RequestCode, ResponseCode};
 pub use codec::{DecodeError, Serialization};

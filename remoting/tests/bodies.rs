@@ -182,7 +182,7 @@ const NOT_OURS: [&str; 9] = [
 ];
 
 /// A fresh instance of the reference holds a null where ours holds an empty table.
-const NEVER_NULL: [&str; 15] = [
+const NEVER_NULL: [&str; 14] = [
     "BatchAckMessageRequestBody",
     "BrokerData",
     "CheckClientRequestBody",
@@ -193,7 +193,6 @@ const NEVER_NULL: [&str; 15] = [
     "KVConfigSerializeWrapper",
     "LiteSubscriptionCtlRequestBody",
     "OffsetMovedEvent",
-    "QuerySubscriptionResponseBody",
     "QueueTimeSpan",
     "ResetOffsetBodyForC",
     "SubscriptionGroupList",

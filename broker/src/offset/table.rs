@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_remoting::protocol::offset::ConsumerOffsetSerializeWrapper;
-use dashmap::DashMap;
+use apogee_store::NameMap;
 use parking_lot::Mutex;
 
 use super::resets::Resets;
@@ -17,7 +17,7 @@ const SEPARATOR: char = '@';
 
 /// Consumed and pulled offsets of all groups.
 pub(crate) struct OffsetTable {
-    groups: DashMap<Arc<str>, HashMap<Box<str>, TopicOffsets>>,
+    groups: NameMap<HashMap<Box<str>, TopicOffsets>>,
     resets: Resets,
     version: Mutex<DataVersion>,
     clock: Clock,
@@ -42,7 +42,7 @@ impl OffsetTable {
     /// The table that a file or another broker described.
     pub(crate) fn new(saved: ConsumerOffsetSerializeWrapper, clock: Clock) -> Self {
         let table = Self {
-            groups: DashMap::new(),
+            groups: NameMap::default(),
             resets: Resets::default(),
             version: Mutex::new(saved.data_version),
             clock,

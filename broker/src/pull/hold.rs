@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use dashmap::DashMap;
+use apogee_store::NameMap;
 use tokio::sync::oneshot;
 
 use super::TagFilter;
@@ -12,7 +12,7 @@ use super::TagFilter;
 /// All held pulls, found by topic and queue.
 #[derive(Default)]
 pub(crate) struct HeldPulls {
-    topics: DashMap<Arc<str>, HashMap<i32, Vec<Held>>>,
+    topics: NameMap<HashMap<i32, Vec<Held>>>,
     /// Number of held pulls, so that an arrival costs one load where nobody waits.
     count: AtomicUsize,
     next_id: AtomicU64,

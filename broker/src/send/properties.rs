@@ -9,9 +9,13 @@ use crate::answer::Refusal;
 
 /// The properties of a message that comes alone.
 #[derive(Debug)]
-pub(super) struct SingleProperties {
+pub(super) struct SingleProperties<'a> {
     /// As they are stored.
     pub(super) stored: PropertiesBuf,
+    /// The unique key that the producer gave the message.
+    pub(super) unique_key: Option<&'a [u8]>,
+    /// Whether the producer waits until the message is durable.
+    pub(super) waits: bool,
     /// Delay level that the producer asks for; 0 without.
     pub(super) delay_level: i32,
     /// Whether the message is the first half of a transaction.
@@ -22,17 +26,25 @@ pub(super) struct SingleProperties {
 
 /// Properties as they are stored: what the client sent, without a pop handle, and with
 /// what a broker adds to a single send (trap 13).
-pub(super) fn for_single(broker: &Broker, settings: &BrokerSettings, sent: &str) -> Result<SingleProperties, Refusal> {
+pub(super) fn for_single<'a>(
+    broker: &Broker,
+    settings: &BrokerSettings,
+    sent: &'a str,
+) -> Result<SingleProperties<'a>, Refusal> {
     let mut properties = PropertiesBuf::from_text(sent.as_bytes());
-    let mut has_unique_key = false;
+    let mut unique_key = None;
+    let mut waits = true;
     let mut has_own = false;
     let mut delay = None;
     let mut is_half = false;
     let mut is_timer = false;
     for (name, value) in Properties::new(sent.as_bytes()) {
-        has_unique_key |= name == key::UNIQ_KEY.as_bytes();
         has_own |= is_replaced(name);
-        if name == key::DELAY.as_bytes() {
+        if name == key::UNIQ_KEY.as_bytes() {
+            unique_key = Some(value);
+        } else if name == key::WAIT.as_bytes() {
+            waits = value != b"false";
+        } else if name == key::DELAY.as_bytes() {
             delay = Some(value);
         } else if name == key::TRAN_MSG.as_bytes() {
             is_half = value.eq_ignore_ascii_case(b"true");
@@ -43,14 +55,15 @@ pub(super) fn for_single(broker: &Broker, settings: &BrokerSettings, sent: &str)
     if has_own {
         properties.retain(|name| !is_replaced(name));
     }
-    if !has_unique_key {
+    if unique_key.is_none() {
         properties.push(key::UNIQ_KEY, broker.unique_ids.next(broker.now()));
     }
     properties
         .push(key::MSG_REGION, &settings.broker.region_id)
         .push(key::TRACE_ON, if settings.broker.trace_on { "true" } else { "false" })
         .push(key::CLUSTER, &settings.broker.broker_cluster_name);
-    Ok(SingleProperties { stored: properties, delay_level: delay.map_or(Ok(0), delay_level)?, is_half, is_timer })
+    let delay_level = delay.map_or(Ok(0), delay_level)?;
+    Ok(SingleProperties { stored: properties, unique_key, waits, delay_level, is_half, is_timer })
 }
 
 /// Any of these asks for delivery at a time.

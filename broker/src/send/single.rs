@@ -31,7 +31,7 @@ pub(super) fn send(
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
     let dead_letters = retry::for_send(broker, request.version, message)?;
-    let SingleProperties { stored: mut properties, delay_level, is_half, is_timer } =
+    let SingleProperties { stored: mut properties, unique_key, waits, delay_level, is_half, is_timer } =
         properties::for_single(broker, settings, message.properties.unwrap_or_default())?;
     let mut sys_flag = message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 };
     let mut target = (message.topic, queue_id);
@@ -78,19 +78,20 @@ pub(super) fn send(
     }
     let mut message_id = String::with_capacity(32);
     OffsetMessageId { store_host: broker.store_host, offset: appended.physical_offset }.write(&mut message_id);
-    let view = properties.view();
+    // Where it is missing the broker has added one.
+    let unique_key = unique_key.or_else(|| properties.view().get(key::UNIQ_KEY));
     let header = SendMessageResponseHeader {
         msg_id: &message_id,
         queue_id,
         queue_offset: appended.queue_offset,
-        transaction_id: view.get_str(key::UNIQ_KEY),
+        transaction_id: unique_key.and_then(|key| str::from_utf8(key).ok()),
         batch_uniq_id: None,
         recall_handle: None,
     };
     Ok(Stored {
         answer: Command::response(ResponseCode::SUCCESS).with_header(&header),
         end: appended.end(),
-        waits: view.get(key::WAIT) != Some(b"false"),
+        waits,
         is_topic_new: is_new,
     })
 }

@@ -8,7 +8,7 @@ mod time_span;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dashmap::DashMap;
+use apogee_store::NameMap;
 
 pub(crate) use requests::{consume, topic};
 pub(crate) use runtime::info as runtime_info;
@@ -20,9 +20,9 @@ use rate::Rate;
 #[derive(Default)]
 pub(crate) struct Stats {
     /// Messages stored, by topic.
-    stored: DashMap<Arc<str>, Rate>,
+    stored: NameMap<Rate>,
     /// Messages pulled, by group and topic (`topic@group`, as the reference names them).
-    pulled: DashMap<Arc<str>, DashMap<Arc<str>, Rate>>,
+    pulled: NameMap<NameMap<Rate>>,
     stored_messages: Rate,
     stored_bytes: AtomicU64,
     pulled_messages: Rate,
@@ -72,7 +72,7 @@ impl Stats {
     }
 }
 
-fn add(rates: &DashMap<Arc<str>, Rate>, name: &str, count: usize) {
+fn add(rates: &NameMap<Rate>, name: &str, count: usize) {
     match rates.get(name) {
         Some(rate) => rate.add(count),
         None => rates.entry(Arc::from(name)).or_default().add(count),

@@ -40,7 +40,11 @@ fn decode_fields(bytes: &[u8], start: usize) -> Result<Fields, DecodeError> {
             let value = reader.slice(value_length, "field value")?;
             // The reference reads a text without bytes as null and keeps no such entry.
             if !key.is_empty() && !value.is_empty() {
-                fields.push(&String::from_utf8_lossy(key), &String::from_utf8_lossy(value));
+                match (str::from_utf8(key), str::from_utf8(value)) {
+                    (Ok(key), Ok(value)) => fields.push(key, value),
+                    // Java reads malformed UTF-8 as replacement characters.
+                    _ => fields.push(&String::from_utf8_lossy(key), &String::from_utf8_lossy(value)),
+                }
             }
         }
         Ok(())

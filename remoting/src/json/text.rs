@@ -1,8 +1,8 @@
 //! What stands between the quotes of a text, in headers and in bodies.
-//!
-//! Texts are scanned eight bytes at a time: most are shorter than what a search routine pays for.
 
 use bytes::BufMut;
+
+use crate::word::{ONES, TOPS, equal_bytes, find};
 
 /// How many bytes come before the next `quote` or backslash; `None` where neither comes.
 #[inline]
@@ -50,7 +50,15 @@ fn unescape_unit(text: &str) -> Result<(char, usize), &'static str> {
 
 fn hex(text: &str, at: usize, digits: usize) -> Result<u32, &'static str> {
     let digits = text.as_bytes().get(at..at + digits).ok_or(BROKEN)?;
-    digits.iter().try_fold(0, |number, digit| Some(number << 4 | char::from(*digit).to_digit(16)?)).ok_or(BROKEN)
+    digits.iter().try_fold(0, |number, digit| Some(number << 4 | hex_digit(*digit)?)).ok_or(BROKEN)
+}
+
+fn hex_digit(byte: u8) -> Option<u32> {
+    match byte {
+        b'0'..=b'9' => Some(u32::from(byte - b'0')),
+        b'a'..=b'f' | b'A'..=b'F' => Some(u32::from((byte | 0x20) - b'a') + 10),
+        _ => None,
+    }
 }
 
 const BROKEN: &str = "a broken escape in a text";
@@ -91,32 +99,6 @@ fn first_to_escape(text: &[u8]) -> Option<usize> {
         |byte| byte < 0x20 || matches!(byte, b'"' | b'\\'),
     )
 }
-
-/// Where the first byte is that `in_byte` holds of. `in_word` sets the top bit of such bytes among eight, of the lowest
-/// one at least, and none below it.
-#[inline]
-fn find(bytes: &[u8], in_word: impl Fn(u64) -> u64, in_byte: impl Fn(u8) -> bool) -> Option<usize> {
-    let mut at = 0;
-    while let Some(eight) = bytes[at..].first_chunk::<8>() {
-        let found = in_word(u64::from_le_bytes(*eight));
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    let tail = bytes[at..].iter().position(|byte| in_byte(*byte));
-    tail.map(|tail| at + tail)
-}
-
-/// In each byte of the result the top bit is set if that byte of `word` equals `byte`. Bytes above the first equal one
-/// may have it set by mistake, which the lowest one never has.
-const fn equal_bytes(word: u64, byte: u8) -> u64 {
-    let differing = word ^ (ONES * byte as u64);
-    differing.wrapping_sub(ONES) & !differing & TOPS
-}
-
-const ONES: u64 = u64::from_le_bytes([1; 8]);
-const TOPS: u64 = u64::from_le_bytes([0x80; 8]);
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@
 //! everything that is written ends with it: text put behind a missing separator would otherwise run
 //! into the last value.
 
-use memchr::memchr;
+use crate::word::{equal_bytes, find, find_byte};
 
 /// Ends a name.
 pub const NAME_VALUE_SEPARATOR: u8 = 1;
@@ -75,27 +75,29 @@ impl<'a> Iterator for Iter<'a> {
     type Item = (&'a [u8], &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
-        while !self.rest.is_empty() {
-            let entry = match memchr(PROPERTY_SEPARATOR, self.rest) {
-                Some(end) => {
-                    let entry = &self.rest[..end];
-                    self.rest = &self.rest[end + 1..];
-                    entry
-                }
-                None => std::mem::take(&mut self.rest),
-            };
-            if let Some(pair) = split(entry) {
-                return Some(pair);
+        while let Some(at) = find_either(self.rest) {
+            let (name, rest) = (&self.rest[..at], &self.rest[at + 1..]);
+            if self.rest[at] == PROPERTY_SEPARATOR {
+                self.rest = rest;
+                continue;
+            }
+            let end = find_byte(rest, PROPERTY_SEPARATOR).unwrap_or(rest.len());
+            let value = &rest[..end];
+            self.rest = rest.get(end + 1..).unwrap_or_default();
+            if !name.is_empty() && !value.is_empty() {
+                return Some((name, value));
             }
         }
         None
     }
 }
 
-fn split(entry: &[u8]) -> Option<(&[u8], &[u8])> {
-    let at = memchr(NAME_VALUE_SEPARATOR, entry)?;
-    let (name, value) = (&entry[..at], &entry[at + 1..]);
-    (!name.is_empty() && !value.is_empty()).then_some((name, value))
+/// Where the first separator of either kind is.
+#[inline]
+fn find_either(bytes: &[u8]) -> Option<usize> {
+    let is_one = |byte| matches!(byte, NAME_VALUE_SEPARATOR | PROPERTY_SEPARATOR);
+    let in_word = |word| equal_bytes(word, NAME_VALUE_SEPARATOR) | equal_bytes(word, PROPERTY_SEPARATOR);
+    find(bytes, in_word, is_one)
 }
 
 /// Properties text being put together, always in the stored form.

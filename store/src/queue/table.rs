@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dashmap::DashMap;
-
 use super::queue::Queue;
 use super::shared::Shared;
+use crate::NameMap;
 
 /// The consume queues, each made when it is first asked for to be written.
 #[derive(Debug)]
@@ -17,9 +16,9 @@ pub struct QueueTable {
     root: PathBuf,
     shared: Arc<Shared>,
     /// A topic's queues, ascending by number.
-    topics: DashMap<Arc<str>, Vec<Arc<Queue>>>,
+    topics: NameMap<Vec<Arc<Queue>>>,
     /// Topics that were deleted, with the end of the log at that time: records before it are of the topic's former life.
-    deleted: DashMap<Arc<str>, i64>,
+    deleted: NameMap<i64>,
     any_deleted: AtomicBool,
 }
 
@@ -30,8 +29,8 @@ impl QueueTable {
         Self {
             root,
             shared: Arc::new(Shared::new(file_size, descriptors)),
-            topics: DashMap::new(),
-            deleted: DashMap::new(),
+            topics: NameMap::default(),
+            deleted: NameMap::default(),
             any_deleted: AtomicBool::new(false),
         }
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::Fields;
 use crate::codec::DecodeError;
 use crate::command::{Body, Command, Language};
+use crate::fields::{Pair, Span};
 use crate::json::text;
 
 /// Deepest nesting that is skipped in fields nobody reads.
@@ -75,56 +76,54 @@ impl<'a> Parser<'a> {
             Value::Object => {}
             Value::Text(_) | Value::Raw(_) => return Err(self.error("an object of fields")),
         }
-        // No more than the rest of the header can become text.
-        let mut fields = Fields::with_capacity(self.text.len() - self.at);
+        let mut fields = FieldsReader::new(&self.text[self.at..], self.at);
         self.skip_blank();
-        if self.take(b'}') {
-            return Ok(Some(fields));
-        }
-        loop {
-            if !self.plain_pair(&mut fields)? {
-                self.any_pair(&mut fields)?;
+        if !self.take(b'}') {
+            loop {
+                if !self.plain_pair(&mut fields)? {
+                    self.any_pair(&mut fields)?;
+                }
+                if self.is_last_member()? {
+                    break;
+                }
             }
-            if self.is_last_member()? {
-                return Ok(Some(fields));
-            }
         }
+        Ok(Some(Fields::of_text(fields.text, fields.pairs)))
     }
 
-    /// Reads `"key":"value` as clients write nearly all fields: without blanks, and without an escape in the key.
+    /// Reads `"key":"value"` as clients write nearly all fields: without blanks, and without an escape in the key.
     /// False where it is anything else; everything is left as it is then.
-    fn plain_pair(&mut self, fields: &mut Fields) -> Result<bool, DecodeError> {
+    fn plain_pair(&mut self, fields: &mut FieldsReader) -> Result<bool, DecodeError> {
         let start = self.at;
         if !self.take(b'"') {
             return Ok(false);
         }
-        let key = &self.text[self.at..self.skip_plain()?];
+        let key = fields.span(self.at, self.skip_plain()?);
         if !self.text.as_bytes()[self.at..].starts_with(b"\":\"") {
             self.at = start;
             return Ok(false);
         }
         self.at += 3;
-        let value = &self.text[self.at..self.skip_plain()?];
-        if self.take(b'"') {
-            fields.push(key, value);
+        let (value, end) = (self.at, self.skip_plain()?);
+        let value = if self.take(b'"') {
+            fields.span(value, end)
         } else {
-            fields.push_with(key, |out| {
-                out.push_str(value);
-                self.rest_of_string(out)
-            })?;
-        }
+            self.at = value;
+            fields.resolve(|out| self.rest_of_string(out))?
+        };
+        fields.pairs.push(Pair { key, value });
         Ok(true)
     }
 
-    fn any_pair(&mut self, fields: &mut Fields) -> Result<(), DecodeError> {
+    fn any_pair(&mut self, fields: &mut FieldsReader) -> Result<(), DecodeError> {
         let key = self.key()?;
-        self.skip_blank();
-        if self.peek() == Some(b'"') {
-            return fields.push_with(&key, |value| self.string_into(value));
-        }
-        if let Value::Raw(value) = self.value(false)? {
-            fields.push(&key, value);
-        }
+        let value = match self.value(false)? {
+            Value::Text(value) => value,
+            Value::Raw(value) => Cow::Borrowed(value),
+            Value::Null | Value::Object => return Ok(()),
+        };
+        let pair = Pair { key: fields.add(&key), value: fields.add(&value) };
+        fields.pairs.push(pair);
         Ok(())
     }
 
@@ -148,6 +147,15 @@ impl<'a> Parser<'a> {
 
     /// Reads a key and its colon.
     fn key(&mut self) -> Result<Cow<'a, str>, DecodeError> {
+        let start = self.at;
+        if self.take(b'"') {
+            let key = &self.text[self.at..self.skip_plain()?];
+            if self.text.as_bytes()[self.at..].starts_with(b"\":") {
+                self.at += 2;
+                return Ok(Cow::Borrowed(key));
+            }
+            self.at = start;
+        }
         self.skip_blank();
         let key = self.string()?;
         self.skip_blank();
@@ -210,12 +218,18 @@ impl<'a> Parser<'a> {
     /// as it is.
     fn plain_number(&mut self) -> Option<i32> {
         let rest = &self.text.as_bytes()[self.at..];
-        let digits = rest.iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
-        let ends = matches!(rest.get(digits), Some(b',' | b'}'));
-        ((1..10).contains(&digits) && ends).then(|| {
-            self.at += digits;
-            rest[..digits].iter().fold(0, |number, digit| number * 10 + i32::from(digit - b'0'))
-        })
+        let mut number = 0;
+        for (digits, byte) in rest.iter().enumerate().take(10) {
+            match byte {
+                b'0'..=b'9' if digits < 9 => number = number * 10 + i32::from(byte - b'0'),
+                b',' | b'}' if digits > 0 => {
+                    self.at += digits;
+                    return Some(number);
+                }
+                _ => return None,
+            }
+        }
+        None
     }
 
     fn string(&mut self) -> Result<Cow<'a, str>, DecodeError> {
@@ -227,12 +241,6 @@ impl<'a> Parser<'a> {
         let mut text = plain.to_owned();
         self.rest_of_string(&mut text)?;
         Ok(Cow::Owned(text))
-    }
-
-    /// Reads a text in quotes and appends it to `out`.
-    fn string_into(&mut self, out: &mut String) -> Result<(), DecodeError> {
-        self.expect(b'"', "a text in quotes")?;
-        self.rest_of_string(out)
     }
 
     /// Appends what is left of a text up to its closing quote, escapes resolved.
@@ -322,6 +330,42 @@ impl<'a> Parser<'a> {
 
     fn error(&self, what: &'static str) -> DecodeError {
         DecodeError::Header { at: self.at, what }
+    }
+}
+
+/// Fields on their way out of a header. Most are parts of its text as it stands; those with escapes are put behind it.
+struct FieldsReader {
+    /// The header from the fields on, and behind it what was resolved.
+    text: String,
+    /// Where in the header that is.
+    start: usize,
+    pairs: Vec<Pair>,
+}
+
+impl FieldsReader {
+    fn new(text: &str, start: usize) -> Self {
+        // Resolved texts are shorter than what they stood for.
+        let mut copy = String::with_capacity(2 * text.len());
+        copy.push_str(text);
+        Self { text: copy, start, pairs: Vec::with_capacity(16) }
+    }
+
+    /// What stands between two places of the header.
+    fn span(&self, start: usize, end: usize) -> Span {
+        Span::between(start - self.start, end - self.start)
+    }
+
+    /// What `write` makes of text that cannot stay as it is.
+    fn resolve(&mut self, write: impl FnOnce(&mut String) -> Result<(), DecodeError>) -> Result<Span, DecodeError> {
+        let start = self.text.len();
+        write(&mut self.text)?;
+        Ok(Span::between(start, self.text.len()))
+    }
+
+    fn add(&mut self, text: &str) -> Span {
+        let start = self.text.len();
+        self.text.push_str(text);
+        Span::new(start, text.len())
     }
 }
 
