@@ -77,6 +77,7 @@ impl Service for Router {
 
             Code::QUERY_MESSAGE => waits(broker, request, query::by_key),
             Code::VIEW_MESSAGE_BY_ID => waits(broker, request, query::view),
+            Code::QUERY_CONSUME_QUEUE => waits(broker, request, query::units),
 
             Code::UPDATE_BROKER_CONFIG => waits(broker, request, config::update),
             Code::GET_BROKER_CONFIG => config::get(broker).into(),
@@ -85,6 +86,8 @@ impl Service for Router {
             Code::GET_BROKER_RUNTIME_INFO => stats::runtime_info(broker).into(),
             Code::GET_TOPIC_STATS_INFO => waits(broker, request, stats::topic),
             Code::GET_CONSUME_STATS => waits(broker, request, stats::consume),
+            Code::GET_BROKER_CONSUME_STATS => waits(broker, request, stats::consume_all),
+            Code::VIEW_BROKER_STATS_DATA => now(stats::view(broker, &request)),
             Code::QUERY_CONSUME_TIME_SPAN => waits(broker, request, stats::time_span),
 
             other => {

@@ -7,21 +7,22 @@ use apogee_remoting::json;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::stats::Span;
 use crate::{Broker, client, expiry, registration, schedule, transaction};
 
 /// How often silent clients are looked for, as in the reference.
 const CLIENT_SCAN: Duration = Duration::from_secs(10);
 /// How often is looked how full the disk is: so long a full disk takes messages, and one with room refuses them.
 const SPACE_CHECK: Duration = Duration::from_secs(1);
-/// How often rates are sampled.
-const SAMPLING: Duration = Duration::from_secs(10);
 
 /// Starts all of them. They end by being aborted.
 pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
     let offsets = Duration::from_millis(broker.settings().broker.flush_consumer_offset_interval.max(1) as u64);
     let metrics = Duration::from_millis(broker.settings().broker.transaction_metric_flush_interval.max(1) as u64);
     let cleaning = Duration::from_millis(broker.settings().store.clean_resource_interval.max(1) as u64);
-    vec![
+    let sampling =
+        Span::ALL.map(|span| every(span.period(), broker, move |broker| broker.stats.sample(span, broker.now())));
+    let others = [
         tokio::spawn(registration::keep_registered(Arc::clone(broker))),
         tokio::spawn(registration::keep_alive(Arc::clone(broker))),
         every(offsets, broker, save_offsets),
@@ -33,8 +34,8 @@ pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
         every(CLIENT_SCAN, broker, client::close_silent),
         every(SPACE_CHECK, broker, |broker| broker.store.check_space()),
         every(cleaning, broker, expiry::round),
-        every(SAMPLING, broker, |broker| broker.stats.sample(broker.now())),
-    ]
+    ];
+    sampling.into_iter().chain(others).collect()
 }
 
 /// Writes the offsets down if any changed since the last time.

@@ -27,6 +27,7 @@ pub(crate) fn update_list(broker: &Broker, request: &Command) -> Answer {
 pub(crate) fn delete(broker: &Broker, request: &Command) -> Answer {
     let header: DeleteSubscriptionGroupRequestHeader<'_> = request.header()?;
     broker.groups.remove(header.group_name)?;
+    broker.stats.remove_group(header.group_name);
     if header.clean_offset {
         broker.offsets.remove_group(header.group_name);
     }

@@ -1,6 +1,7 @@
-//! Looking up messages: codes 12 and 33. Both may wait for the disk.
+//! Looking up messages and units of queues: codes 12, 33 and 321. All may wait for the disk.
 
 mod by_key;
+mod units;
 
 use apogee_remoting::protocol::query::ViewMessageRequestHeader;
 use apogee_remoting::{Command, ResponseCode};
@@ -9,6 +10,7 @@ use crate::Broker;
 use crate::answer::{Answer, Refusal};
 
 pub(crate) use by_key::by_key;
+pub(crate) use units::units;
 
 /// The message at a place of the log (33).
 pub(crate) fn view(broker: &Broker, request: &Command) -> Answer {

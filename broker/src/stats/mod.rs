@@ -1,68 +1,76 @@
 //! What the broker counts, and the requests that ask for it.
 
-mod rate;
-mod requests;
+mod consume;
 mod runtime;
 mod time_span;
+mod topic;
+mod traffic;
+mod view;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use apogee_remoting::protocol::message_queue::MessageQueue;
 use apogee_store::NameMap;
 
-pub(crate) use requests::{consume, topic};
+pub(crate) use consume::{consume, consume_all};
 pub(crate) use runtime::info as runtime_info;
 pub(crate) use time_span::time_span;
+pub(crate) use topic::topic;
+pub(crate) use traffic::Span;
+pub(crate) use view::view;
 
-use rate::Rate;
+use crate::Broker;
+use traffic::Traffic;
 
 /// Counters of messages that came and went.
 #[derive(Default)]
 pub(crate) struct Stats {
-    /// Messages stored, by topic.
-    stored: NameMap<Rate>,
-    /// Messages pulled, by group and topic (`topic@group`, as the reference names them).
-    pulled: NameMap<NameMap<Rate>>,
-    stored_messages: Rate,
-    stored_bytes: AtomicU64,
-    pulled_messages: Rate,
-    pulled_bytes: AtomicU64,
+    /// What was stored, by topic.
+    stored: NameMap<Traffic>,
+    /// What was pulled, by group and topic.
+    pulled: NameMap<NameMap<Traffic>>,
+    all_stored: Traffic,
+    all_pulled: Traffic,
 }
 
 impl Stats {
     /// Counts messages that were stored.
     pub(crate) fn stored(&self, topic: &str, messages: usize, bytes: usize) {
-        self.stored_messages.add(messages);
-        self.stored_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        add(&self.stored, topic, messages);
+        self.all_stored.add(messages, bytes);
+        add(&self.stored, topic, messages, bytes);
     }
 
     /// Counts messages that a group pulled.
     pub(crate) fn pulled(&self, group: &str, topic: &str, messages: usize, bytes: usize) {
-        self.pulled_messages.add(messages);
-        self.pulled_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.all_pulled.add(messages, bytes);
         match self.pulled.get(group) {
-            Some(topics) => add(&topics, topic, messages),
-            None => add(&self.pulled.entry(Arc::from(group)).or_default(), topic, messages),
+            Some(topics) => add(&topics, topic, messages, bytes),
+            None => add(&self.pulled.entry(Arc::from(group)).or_default(), topic, messages, bytes),
         }
     }
 
-    /// Notes all counters at a time (ms), as rates need it. Call it every ten seconds.
-    pub(crate) fn sample(&self, now: i64) {
-        self.stored_messages.sample(now);
-        self.pulled_messages.sample(now);
-        self.stored.iter().for_each(|rate| rate.sample(now));
-        self.pulled.iter().for_each(|topics| topics.iter().for_each(|rate| rate.sample(now)));
+    /// Notes all counters at a time (ms), as rates need it. Call it every [`Span::period`].
+    pub(crate) fn sample(&self, span: Span, now: i64) {
+        self.all_stored.sample(span, now);
+        self.all_pulled.sample(span, now);
+        self.stored.iter().for_each(|traffic| traffic.sample(span, now));
+        self.pulled.iter().for_each(|topics| topics.iter().for_each(|traffic| traffic.sample(span, now)));
     }
 
     /// Messages a second that were stored in a topic, over the last minute.
     pub(crate) fn stored_per_second(&self, topic: &str) -> f64 {
-        self.stored.get(topic).map_or(0.0, |rate| rate.per_second())
+        self.stored.get(topic).map_or(0.0, |traffic| traffic.per_second())
     }
 
     /// Messages a second that a group pulled of a topic, over the last minute.
     pub(crate) fn pulled_per_second(&self, group: &str, topic: &str) -> f64 {
-        self.pulled.get(group).and_then(|topics| topics.get(topic).map(|rate| rate.per_second())).unwrap_or(0.0)
+        let topics = self.pulled.get(group);
+        topics.and_then(|topics| topics.get(topic).map(|traffic| traffic.per_second())).unwrap_or(0.0)
+    }
+
+    /// Forgets a group.
+    pub(crate) fn remove_group(&self, group: &str) {
+        self.pulled.remove(group);
     }
 
     /// Forgets a topic.
@@ -72,9 +80,13 @@ impl Stats {
     }
 }
 
-fn add(rates: &NameMap<Rate>, name: &str, count: usize) {
-    match rates.get(name) {
-        Some(rate) => rate.add(count),
-        None => rates.entry(Arc::from(name)).or_default().add(count),
+fn add(traffic: &NameMap<Traffic>, name: &str, messages: usize, bytes: usize) {
+    match traffic.get(name) {
+        Some(traffic) => traffic.add(messages, bytes),
+        None => traffic.entry(Arc::from(name)).or_default().add(messages, bytes),
     }
+}
+
+fn queue(broker: &Broker, topic: &str, queue_id: i32) -> MessageQueue {
+    MessageQueue { broker_name: broker.settings().broker.broker_name.clone(), queue_id, topic: topic.to_owned() }
 }

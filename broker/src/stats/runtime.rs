@@ -57,8 +57,8 @@ fn store(broker: &Broker, put: &mut impl FnMut(&str, String)) {
 
 fn traffic(broker: &Broker, put: &mut impl FnMut(&str, String)) {
     let stats = &broker.stats;
-    let (stored, pulled) = (stats.stored_messages.total(), stats.pulled_messages.total());
-    let stored_bytes = stats.stored_bytes.load(std::sync::atomic::Ordering::Relaxed);
+    let stored = stats.all_stored.counts();
+    let (stored, stored_bytes, pulled) = (stored.messages, stored.bytes, stats.all_pulled.counts().messages);
     let three = |rate: f64| format!("{rate} {rate} {rate}");
     put("putMessageTimesTotal", stored.max(1).to_string());
     put("putMessageSizeTotal", stored_bytes.to_string());
@@ -67,10 +67,10 @@ fn traffic(broker: &Broker, put: &mut impl FnMut(&str, String)) {
     put("putMessageEntireTimeMax", "0".to_owned());
     put("getMessageEntireTimeMax", "0".to_owned());
     put("putMessageDistributeTime", "null".to_owned());
-    put("putTps", three(stats.stored_messages.per_second()));
-    put("getFoundTps", three(stats.pulled_messages.per_second()));
-    put("getTransferredTps", three(stats.pulled_messages.per_second()));
-    put("getTotalTps", three(stats.pulled_messages.per_second()));
+    put("putTps", three(stats.all_stored.per_second()));
+    put("getFoundTps", three(stats.all_pulled.per_second()));
+    put("getTransferredTps", three(stats.all_pulled.per_second()));
+    put("getTotalTps", three(stats.all_pulled.per_second()));
     put("getMissTps", three(0.0));
     put("putLatency99", "0.00".to_owned());
     put("putLatency999", "0.00".to_owned());

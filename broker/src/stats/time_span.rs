@@ -5,7 +5,7 @@ use apogee_remoting::{Command, ResponseCode, json};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::requests::queue;
+use super::queue;
 use crate::Broker;
 use crate::answer::{Answer, Refusal};
 

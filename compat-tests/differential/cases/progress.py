@@ -2,7 +2,7 @@
 
 import json
 
-from broker_requests import (FAST, consumer, group_config, heartbeat, malformed, missing, pull, pull_fields,
+from broker_requests import (CLUSTER, FAST, consumer, group_config, heartbeat, malformed, missing, pull, pull_fields,
                              request, send, send_fields, subscription, topic_fields)
 from steps import Close, Pushed
 
@@ -161,6 +161,43 @@ def figures():
     ]
 
 
+def counters():
+    def fields(name, key):
+        return {"statsName": name, "statsKey": key}
+
+    puller = "ProgressPullG"
+    numbers = {"scrub": [r'"(avgpt|sum|tps)": [\d.]+']}
+    known = {"TOPIC_PUT_NUMS": TOPIC, "TOPIC_PUT_SIZE": TOPIC, "GROUP_GET_NUMS": f"{TOPIC}@{puller}",
+             "GROUP_GET_SIZE": f"{TOPIC}@{puller}", "BROKER_PUT_NUMS": CLUSTER, "BROKER_GET_NUMS": CLUSTER}
+    return [
+        pull("something to count", fields=pull_fields(TOPIC, group=puller)),
+        *(request(f"counter: {name}", 315, fields(name, key), **numbers) for name, key in known.items()),
+        request("counter: fast, binary", 315, fields("TOPIC_PUT_NUMS", TOPIC), on=FAST, serialize=1, **numbers),
+        *(request(f"counter: {name} of nobody", 315, fields(name, "none")) for name in (*known, "ODD")),
+        *missing("counter", 315, fields("TOPIC_PUT_NUMS", TOPIC), compare=("code",)),
+        request("all consume stats", 317, {"isOrder": "false"}, ours=0, theirs=0,
+                differs="the reference takes every pulled offset for 0 and counts messages in flight below zero"),
+        request("all consume stats: of ordered topics", 317, {"isOrder": "true"}),
+    ]
+
+
+def units():
+    fields = {"topic": TOPIC, "queueId": "0", "index": "0", "count": "3", "consumerGroup": "ProgressUnitsG"}
+    return [
+        request("units", 321, fields),
+        request("units: fast, binary", 321, fields, on=FAST, serialize=1),
+        *(request(f"units: {count} from {index}", 321, {**fields, "index": str(index), "count": str(count)})
+          for index, count in ((0, 0), (2, 100), (4, 1), (5, 1), (6, 1), (-1, 1), (0, -1))),
+        request("units: without group", 321, {k: v for k, v in fields.items() if k != "consumerGroup"}),
+        request("units: queue without messages", 321, {**fields, "topic": EMPTY}, compare=("code",)),
+        request("units: unknown topic", 321, {**fields, "topic": "none"}),
+        request("units: queue 99", 321, {**fields, "queueId": "99"}),
+        request("units: a consumer comes", 34, {}, heartbeat("p@4", [consumer("ProgressUnitsG", subscription(TOPIC, "TagA"))]), on="units"),
+        request("units: of a subscriber", 321, fields),
+        Close("units"),
+    ]
+
+
 def forbidden():
     fields = {"group": "ProgressSlowG", "topic": TOPIC}
     beat = heartbeat("p@3", [consumer("ProgressSlowG", subscription(TOPIC))])
@@ -182,5 +219,6 @@ def forbidden():
 
 
 def steps(side):
-    everything = [*setup(), *resets(), *resets_by_consumers(), *clones(), *corrections(), *figures(), *forbidden()]
+    everything = [*setup(), *resets(), *resets_by_consumers(), *clones(), *corrections(), *figures(), *counters(),
+                  *units(), *forbidden()]
     return sorted(everything, key=lambda step: getattr(step, "differs", None) is not None)

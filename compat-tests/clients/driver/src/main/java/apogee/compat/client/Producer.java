@@ -1,5 +1,6 @@
 package apogee.compat.client;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
@@ -18,6 +19,12 @@ public interface Producer extends AutoCloseable {
 
     /** Sends messages of one topic in one request. */
     Sent sendBatch(List<Outgoing> messages);
+
+    /** Sends a request and waits for the text of its reply; libraries before 4.6 cannot. */
+    String request(Outgoing message, Queue queue, Duration timeout);
+
+    /** Replies to a request that a consumer got; libraries before 4.6 cannot. */
+    Sent reply(Received request, String text);
 
     /** Asks the brokers that have the automatic topic (TBW102) to create a topic. */
     void createTopic(String topic, int queues);

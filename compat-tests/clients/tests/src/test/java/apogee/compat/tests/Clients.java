@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 /** The client generations, each in a class loader of its own. */
 final class Clients {
     static final List<String> ALL = List.of("4.3.0", "4.9.4", "5.5.0");
-    /** Those with a lite pull consumer. */
-    static final List<String> WITH_LITE_PULL = List.of("4.9.4", "5.5.0");
+    /** Those with a lite pull consumer and with requests that are replied to. */
+    static final List<String> SINCE_4_6 = List.of("4.9.4", "5.5.0");
 
     private static final Map<String, Client> LOADED = new ConcurrentHashMap<>();
 

@@ -24,7 +24,7 @@ class LitePullConsumeTest {
     private final Cluster cluster = Cluster.shared();
 
     @ParameterizedTest(name = "client {0}")
-    @FieldSource("apogee.compat.tests.Clients#WITH_LITE_PULL")
+    @FieldSource("apogee.compat.tests.Clients#SINCE_4_6")
     void subscribedQueuesArePolledAndCommitted(String version) {
         Client client = Clients.of(version);
         String topic = unique("LiteSubscribe", version);
@@ -56,7 +56,7 @@ class LitePullConsumeTest {
     }
 
     @ParameterizedTest(name = "client {0}")
-    @FieldSource("apogee.compat.tests.Clients#WITH_LITE_PULL")
+    @FieldSource("apogee.compat.tests.Clients#SINCE_4_6")
     void assignedQueuesAreReadFromAnyOffset(String version) {
         Client client = Clients.of(version);
         String topic = unique("LiteAssign", version);

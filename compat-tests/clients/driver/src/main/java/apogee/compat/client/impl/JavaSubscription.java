@@ -25,6 +25,7 @@ final class JavaSubscription implements Subscription {
         if (options.timestamp() != null) {
             consumer.setConsumeTimestamp(options.timestamp());
         }
+        consumer.setMaxReconsumeTimes(options.retries());
         consumer.setConsumeThreadMin(4);
         consumer.setConsumeThreadMax(4);
         if (options.broadcasting()) {

@@ -1,0 +1,96 @@
+package apogee.compat.tests;
+
+import static apogee.compat.tests.Cluster.unique;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import apogee.compat.client.ClientException;
+import apogee.compat.client.Outgoing;
+import apogee.compat.client.Producer;
+import apogee.compat.client.Queue;
+import apogee.compat.client.Sent;
+import apogee.compat.client.Subscription;
+import apogee.compat.servers.Await;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.rocketmq.common.message.MessageQueue;
+import org.apache.rocketmq.remoting.protocol.body.CMResult;
+import org.apache.rocketmq.remoting.protocol.body.ConsumeMessageDirectlyResult;
+import org.apache.rocketmq.remoting.protocol.body.ConsumerRunningInfo;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.FieldSource;
+
+/** What goes to clients through the broker: questions of admins, single messages, replies. */
+class DirectTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private static Admin admin;
+
+    private final Cluster cluster = Cluster.shared();
+
+    @BeforeAll
+    static void start() {
+        admin = new Admin(Cluster.shared().namesrvAddr());
+    }
+
+    @AfterAll
+    static void end() {
+        if (admin != null) {
+            admin.close();
+        }
+    }
+
+    @EveryClient
+    void aConsumerTellsOfItselfAndConsumesOneMessageDirectly(String version) {
+        String topic = unique("Direct", version);
+        String group = unique("g", version);
+        Inbox inbox = new Inbox();
+        try (Producer producer = cluster.producer(version)) {
+            Queue queue = cluster.createTopic(producer, topic, 1).get(0);
+            try (Subscription consumer = Clients.of(version).subscribe(cluster.options(group, topic, inbox))) {
+                Sent sent = producer.send(new Outgoing(topic, "m"), queue);
+                inbox.awaitAll(Set.of("m"));
+                ConsumerRunningInfo info = Await.value("running info", Inbox.DEADLINE, () ->
+                    admin.tool().getConsumerRunningInfo(group, consumer.clientId(), true));
+                assertTrue(info.getSubscriptionSet().stream().anyMatch(subscription -> subscription.getTopic().equals(topic)));
+                assertTrue(info.getJstack().contains("ConsumeMessageThread_"), info.getJstack());
+
+                Await.until("the offset that the consumer tells", Inbox.DEADLINE, () -> {
+                    Map<MessageQueue, Long> offsets = admin.tool().getConsumeStatus(topic, group, consumer.clientId()).get(consumer.clientId());
+                    return offsets.get(new MessageQueue(topic, queue.broker(), queue.id())) == 1;
+                });
+
+                int before = inbox.size();
+                ConsumeMessageDirectlyResult result = Await.value("direct consumption", Inbox.DEADLINE, () ->
+                    admin.tool().consumeMessageDirectly(group, consumer.clientId(), topic, sent.offsetMsgId()));
+                assertEquals(CMResult.CR_SUCCESS, result.getConsumeResult());
+                assertEquals(List.of("m"), inbox.texts().subList(before, inbox.size()));
+            }
+        }
+    }
+
+    @ParameterizedTest(name = "client {0}")
+    @FieldSource("apogee.compat.tests.Clients#SINCE_4_6")
+    void aRequestIsRepliedTo(String version) {
+        String topic = unique("Request", version);
+        try (Producer asks = cluster.producer(version); Producer answers = cluster.producer(version)) {
+            Queue queue = cluster.createTopic(asks, topic, 1).get(0);
+            Subscription.Options options = cluster.options(unique("g", version), topic, request -> {
+                answers.reply(request, "re: " + request.text());
+                return true;
+            });
+            try (Subscription consumer = Clients.of(version).subscribe(options)) {
+                // The consumer may not have its queues yet: it gets what was asked meanwhile.
+                for (String text : List.of("first", "second")) {
+                    assertEquals("re: " + text, asks.request(new Outgoing(topic, text), queue, PATIENCE), consumer.clientId());
+                }
+            }
+            assertThrows(ClientException.class, () -> asks.request(new Outgoing(topic, "nobody there"), queue, Duration.ofMillis(500)));
+        }
+    }
+}
