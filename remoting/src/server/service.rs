@@ -29,7 +29,6 @@ pub trait Service: Send + Sync + 'static {
 }
 
 /// When the answer to a request comes.
-#[expect(clippy::large_enum_variant, reason = "boxing the normal case would cost an allocation per answer")]
 pub enum Reply {
     /// At once: the normal case, without a hand-over to another task.
     Now(Command),
