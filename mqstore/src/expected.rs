@@ -1,0 +1,82 @@
+//! What queues and index must hold for a record.
+
+use apogee_remoting::message::java_hash::tags_code;
+use apogee_remoting::message::properties::key;
+use apogee_remoting::message::record::Record;
+use apogee_remoting::message::sys_flag::{TRANSACTION_PREPARED, TRANSACTION_ROLLBACK, TRANSACTION_TYPE};
+use apogee_store::dispatch::DelayLevels;
+use apogee_store::index::{IndexKind, hash, keys};
+use apogee_store::queue::Unit;
+use apogee_store::read::RecordFields;
+
+/// A unit and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place<'a> {
+    pub(crate) topic: &'a str,
+    pub(crate) queue_id: i32,
+    pub(crate) offset: i64,
+    pub(crate) unit: Unit,
+}
+
+/// An index item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) hash: i32,
+    /// The reference puts tags since 5.x only.
+    pub(crate) may_be_missing: bool,
+}
+
+/// How units are made.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(crate) delays: DelayLevels,
+    /// Messages are also in the light queues they name.
+    pub(crate) light_queues: bool,
+}
+
+impl Rules {
+    /// The units that lead to a record.
+    pub(crate) fn places<'a>(&self, record: &Record<'a>) -> Vec<Place<'a>> {
+        if matches!(record.sys_flag & TRANSACTION_TYPE, TRANSACTION_PREPARED | TRANSACTION_ROLLBACK) {
+            return Vec::new();
+        }
+        let (physical_offset, size) = (record.physical_offset, record.size() as i32);
+        let unit = Unit { physical_offset, size, tags_code: self.tags_code(record) };
+        let (topic, queue_id, offset) = (record.topic, record.queue_id, record.queue_offset);
+        let mut places = vec![Place { topic, queue_id, offset, unit }];
+        if self.light_queues {
+            let names = record.properties.get_str(key::INNER_MULTI_DISPATCH).unwrap_or_default();
+            let offsets = record.properties.get_str(key::INNER_MULTI_QUEUE_OFFSET).unwrap_or_default();
+            for (topic, offset) in names.split(',').zip(offsets.split(',')) {
+                let queue_id = if topic.starts_with("%LMQ%") { 0 } else { queue_id };
+                if let Ok(offset) = offset.parse() {
+                    places.push(Place { topic, queue_id, offset, unit });
+                }
+            }
+        }
+        places
+    }
+
+    fn tags_code(&self, record: &Record<'_>) -> i64 {
+        let level = record.properties.get_number(key::DELAY).filter(|level| *level > 0);
+        match level {
+            // a level without a delay waits a second, as in the reference
+            Some(level) if record.topic == SCHEDULE_TOPIC => {
+                record.store_timestamp + self.delays.delay(level).unwrap_or(1000)
+            }
+            _ => tags_code(record.properties.get(key::TAGS)),
+        }
+    }
+}
+
+/// The index items that lead to a record.
+pub(crate) fn index_keys(record: &Record<'_>) -> Vec<Key> {
+    let Some(fields) = RecordFields::of(record.as_bytes()) else { return Vec::new() };
+    if record.sys_flag & TRANSACTION_TYPE == TRANSACTION_ROLLBACK {
+        return Vec::new();
+    }
+    let tag = record.properties.get(key::TAGS).map(|tag| hash(record.topic, tag, IndexKind::Tag));
+    keys(&fields).map(|hash| Key { hash, may_be_missing: Some(hash) == tag }).collect()
+}
+
+const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";

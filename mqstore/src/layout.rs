@@ -1,0 +1,163 @@
+//! Where the parts of a store are and how large its files are: from the command line, the broker's configuration file, or
+//! the files themselves.
+
+use std::path::{Path, PathBuf};
+
+use apogee_config::{BrokerSettings, MessageStoreConfig};
+use apogee_store::StoreLock;
+use apogee_store::dispatch::DelayLevels;
+use jiff::Timestamp;
+
+use crate::arguments::StoreOptions;
+use crate::error::{Error, at};
+use crate::index::{IndexFiles, Shape};
+use crate::log::LogFiles;
+use crate::queue::QueueFiles;
+
+/// A store directory.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub(crate) root: PathBuf,
+    pub(crate) log_directories: Vec<PathBuf>,
+    /// The configuration the tool works with: that of the file, or defaults.
+    pub(crate) config: MessageStoreConfig,
+    /// Whether `config` was read from a file: its sizes then count more than what the files look like.
+    configured: bool,
+    options: StoreOptions,
+}
+
+impl Layout {
+    /// The store in `root`.
+    ///
+    /// # Errors
+    /// There is no such directory, or the configuration cannot be read.
+    pub(crate) fn new(root: &Path, options: &StoreOptions) -> Result<Self, Error> {
+        if !root.is_dir() {
+            return Err(Error::refused(format!(
+                "{}: no such directory: storePathRootDir is expected, the one with commitlog in it",
+                root.display()
+            )));
+        }
+        let config = match &options.config {
+            Some(file) => BrokerSettings::load(Some(file), None)?.settings.store,
+            None => MessageStoreConfig::default(),
+        };
+        let log_directories = if options.commit_log.is_empty() {
+            log_directories(root, &config, options.config.is_some())
+        } else {
+            options.commit_log.clone()
+        };
+        let configured = options.config.is_some();
+        Ok(Self { root: root.to_owned(), log_directories, config, configured, options: options.clone() })
+    }
+
+    /// Holds the store for reading.
+    ///
+    /// # Errors
+    /// A broker has it.
+    pub(crate) fn lock_to_read(&self) -> Result<Option<StoreLock>, Error> {
+        match StoreLock::share(&self.root) {
+            Ok(None) => Err(Error::Locked(self.root.clone())),
+            Ok(lock) => Ok(lock),
+            // no broker ever had it, or nobody can lock here
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Holds the store for this process alone.
+    ///
+    /// # Errors
+    /// Somebody else has it, or the lock file cannot be written.
+    pub(crate) fn lock_to_write(&self) -> Result<StoreLock, Error> {
+        let lock = StoreLock::take(&self.root).map_err(at(&self.root.join("lock")))?;
+        lock.ok_or_else(|| Error::Locked(self.root.clone()))
+    }
+
+    /// Whether the last stop was unclean.
+    pub(crate) fn is_unclean(&self) -> bool {
+        self.root.join("abort").exists()
+    }
+
+    /// The files of the log.
+    ///
+    /// # Errors
+    /// A directory cannot be read, or the size cannot be told.
+    pub(crate) fn log(&self) -> Result<LogFiles, Error> {
+        let size = self.configured.then(|| usize::try_from(self.config.mapped_file_size_commit_log).unwrap_or(0));
+        LogFiles::open(&self.log_directories, self.options.log_file_size.or(size))
+    }
+
+    /// The consume queues.
+    ///
+    /// # Errors
+    /// A directory cannot be read.
+    pub(crate) fn queues(&self) -> Result<QueueFiles, Error> {
+        let size = self.configured.then(|| u64::from(self.config.mapped_file_size_consume_queue.unsigned_abs()));
+        QueueFiles::open(&self.root, self.options.queue_file_size.or(size))
+    }
+
+    /// The index files.
+    ///
+    /// # Errors
+    /// The directory cannot be read, or it cannot be told how many slots the files have.
+    pub(crate) fn index(&self) -> Result<IndexFiles, Error> {
+        let slots = self.configured.then(|| self.config.max_hash_slot_num.max(1) as usize);
+        IndexFiles::open(self.root.join("index"), self.options.index_slots.or(slots))
+    }
+
+    /// Slots and items of new index files: as those there are, else as configured.
+    pub(crate) fn index_shape(&self) -> Result<Shape, Error> {
+        let shape = self.index()?.shape();
+        Ok(shape.unwrap_or(Shape {
+            slots: self.options.index_slots.unwrap_or(self.config.max_hash_slot_num.max(1) as usize),
+            items: self.config.max_index_num.max(2) as usize,
+        }))
+    }
+
+    /// Delays of the levels.
+    ///
+    /// # Errors
+    /// messageDelayLevel cannot be read.
+    pub(crate) fn delays(&self) -> Result<DelayLevels, Error> {
+        DelayLevels::parse(&self.config.message_delay_level).map_err(|error| Error::refused(error.to_string()))
+    }
+
+    /// Whether messages are also in the light queues they name: configured so, or there are such queues.
+    pub(crate) fn has_light_queues(&self, queues: &QueueFiles) -> Result<bool, Error> {
+        Ok(self.config.enable_multi_dispatch || queues.topics()?.iter().any(|topic| topic.starts_with("%LMQ%")))
+    }
+}
+
+/// storePathCommitLog of the configuration. What lies below the configured root is looked for below `root`: a copied store
+/// must not lead back to the original.
+fn log_directories(root: &Path, config: &MessageStoreConfig, configured: bool) -> Vec<PathBuf> {
+    let named = config.commit_log_path();
+    let directories: Vec<_> = named
+        .split(',')
+        .map(str::trim)
+        .filter(|directory| configured && !directory.is_empty())
+        .map(|directory| match Path::new(directory).strip_prefix(&config.store_path_root_dir) {
+            Ok(below) => root.join(below),
+            Err(_) => PathBuf::from(directory),
+        })
+        .collect();
+    if directories.is_empty() { vec![root.join("commitlog")] } else { directories }
+}
+
+/// A time as people write it, in ms since 1970.
+pub(crate) fn parse_time(text: &str) -> Result<i64, String> {
+    if let Ok(ms) = text.parse() {
+        return Ok(ms);
+    }
+    text.parse::<Timestamp>()
+        .map(Timestamp::as_millisecond)
+        .map_err(|_| "a time is ms since 1970, or written as 2026-01-31T18:00:00Z".to_owned())
+}
+
+/// A time in ms as people read it.
+pub(crate) fn show_time(ms: i64) -> String {
+    match Timestamp::from_millisecond(ms) {
+        Ok(time) if ms > 0 => format!("{time:.3}"),
+        _ => "-".to_owned(),
+    }
+}

@@ -1,0 +1,73 @@
+//! `mqstore rebuild`: consume queues and index anew from the log.
+//!
+//! They are made in directories beside the old ones, brought to disk and then exchanged with them, each in one step. A stop
+//! at any moment leaves a store that opens: with the old queues and index, with the new, or with new queues and
+//! the old index.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use crate::Outcome;
+use crate::arguments::RebuildArguments;
+use crate::derive::Derive;
+use crate::error::{Error, at};
+use crate::layout::Layout;
+use crate::output::Output;
+
+pub(crate) fn run(arguments: &RebuildArguments) -> Result<Outcome, Error> {
+    let layout = Layout::new(&arguments.dir, &arguments.store)?;
+    let _lock = layout.lock_to_write()?;
+    let parts =
+        ["consumequeue", "index"].map(|name| (layout.root.join(name), layout.root.join(format!("{name}.rebuild"))));
+    for (_, fresh) in &parts {
+        remove(fresh)?;
+    }
+    let log = layout.log()?;
+    let end = log.find_end()?;
+    let made = Derive::like(&layout)?.make(log, end, &parts[0].1, &parts[1].1)?;
+    for (old, fresh) in &parts {
+        if fresh.exists() {
+            exchange(old, fresh)?;
+        }
+    }
+    let root = File::open(&layout.root).and_then(|root| root.sync_all());
+    root.map_err(at(&layout.root))?;
+    for (_, old) in &parts {
+        remove(old)?;
+    }
+    let mut output = Output::stdout();
+    output.line(format_args!(
+        "{} queues with {} units, and the index, are made from the log up to {end}",
+        made.queues, made.units
+    ))?;
+    output.flush()?;
+    Ok(Outcome::Well)
+}
+
+/// Puts `fresh` in the place of `old`, and the other way round.
+fn exchange(old: &Path, fresh: &Path) -> Result<(), Error> {
+    let io = |error: Errno| at(old)(error.into());
+    match renameat_with(CWD, fresh, CWD, old, RenameFlags::EXCHANGE) {
+        Err(Errno::NOENT) => fs::rename(fresh, old).map_err(at(old)),
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            // Between the two steps there is none at all: a start then makes it from the log.
+            let aside = fresh.with_extension("old");
+            fs::rename(old, &aside)
+                .and_then(|()| fs::rename(fresh, old))
+                .and_then(|()| fs::rename(&aside, fresh))
+                .map_err(at(old))
+        }
+        result => result.map_err(io),
+    }
+}
+
+fn remove(directory: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(directory)(error)),
+        _ => Ok(()),
+    }
+}

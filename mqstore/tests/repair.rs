@@ -1,0 +1,198 @@
+//! The commands that write: rebuild, truncate, salvage; and diff, which shows what they did.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking; helpers of integration tests are not seen as tests")]
+
+mod harness;
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use harness::{Golden, contents, lines, mqstore, start};
+
+#[test]
+fn rebuilt_queues_are_those_of_the_reference() {
+    for name in ["plain-5x", "delay", "lmq", "expired"] {
+        let golden = Golden::unpack(name);
+        let [theirs, untouched] = [Golden::unpack(name), Golden::unpack(name)];
+        let queues = golden.path().join("consumequeue");
+        fs::remove_dir_all(queues.join(fs::read_dir(&queues).unwrap().next().unwrap().unwrap().file_name())).unwrap();
+        mqstore(&["rebuild", &golden.dir()]).well();
+        mqstore(&["verify", &golden.dir()]).well();
+        let out = mqstore(&["diff", &theirs.dir(), &golden.dir()]).well();
+        assert!(out.contains("no difference from"), "{name} {out}");
+        for kept in ["commitlog", "config", "checkpoint"] {
+            let kept = |golden: &Golden| contents(&golden.path().join(kept)).into_iter().map(|(_, content)| content);
+            assert!(kept(&golden).eq(kept(&untouched)), "{name}");
+        }
+        let left = fs::read_dir(golden.path())
+            .unwrap()
+            .any(|entry| entry.unwrap().path().to_string_lossy().contains(".rebuild"));
+        assert!(!left);
+    }
+}
+
+#[test]
+fn a_deleted_topic_does_not_come_back() {
+    let golden = Golden::unpack("plain-5x");
+    fs::remove_dir_all(golden.path().join("consumequeue/GoldenPlainB")).unwrap();
+    let config = golden.path().join("config/topics.json");
+    let text = fs::read_to_string(&config).unwrap().replace("GoldenPlainB", "AnotherTopic");
+    fs::write(&config, text).unwrap();
+    let out = mqstore(&["verify", &golden.dir()]).well();
+    assert!(out.contains("75 records of GoldenPlainB, which was deleted"), "{out}");
+    mqstore(&["rebuild", &golden.dir()]).well();
+    assert!(!golden.path().join("consumequeue/GoldenPlainB").exists());
+    assert!(golden.path().join("consumequeue/GoldenPlainA").exists());
+}
+
+/// At whatever moment it is killed: the store opens, and nothing of it is missing.
+#[test]
+fn a_rebuild_may_be_killed() {
+    let golden = Golden::unpack("plain-5x");
+    for round in 0..8 {
+        let mut child = start(&["rebuild", &golden.dir()]);
+        thread::sleep(Duration::from_millis(round * 4));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        mqstore(&["verify", &golden.dir()]).well();
+        let store = golden.open();
+        assert_eq!(store.max_offset("GoldenPlainA", 1), 106);
+        store.close().unwrap();
+    }
+    mqstore(&["rebuild", &golden.dir()]).well();
+    mqstore(&["diff", &Golden::unpack("plain-5x").dir(), &golden.dir()]).well();
+}
+
+#[test]
+fn truncate_says_what_goes_and_needs_a_yes() {
+    let golden = Golden::unpack("plain-5x");
+    let before = contents(&golden.path());
+    let ended = mqstore(&["truncate", &golden.dir(), "--at", "1936540"]);
+    assert_eq!(ended.status, 2);
+    assert!(ended.err.contains("nothing was changed"), "{}", ended.err);
+    assert!(
+        ended.out.starts_with("56 records go, 355648 bytes, physical offsets 1936540 to 2292188\n"),
+        "{}",
+        ended.out
+    );
+    assert!(ended.out.contains("\nGoldenPlainB\t0\t67\t74\n"), "{}", ended.out);
+    let ended = mqstore(&["truncate", &golden.dir(), "--at", "1936541", "--yes"]);
+    assert_eq!(ended.status, 2);
+    assert!(ended.err.contains("the nearest places are 1936540 and 2002342"), "{}", ended.err);
+    for outside in ["-1", "2292189", "99999999"] {
+        assert_eq!(mqstore(&["truncate", &golden.dir(), &format!("--at={outside}"), "--yes"]).status, 2, "{outside}");
+    }
+    assert_eq!(contents(&golden.path()), before);
+}
+
+#[test]
+fn truncate_cuts_log_queues_and_index() {
+    let whole = Golden::unpack("plain-5x");
+    let all = lines(&mqstore(&["cat", &whole.dir()]).well());
+    // within a file, at the start of one, everything
+    for n in [464, 60, all.iter().position(|record| record["physicalOffset"] == 262_144).unwrap_or(1), 0] {
+        let golden = Golden::unpack("plain-5x");
+        let at = all[n]["physicalOffset"].to_string();
+        mqstore(&["truncate", &golden.dir(), "--at", &at, "--yes"]).well();
+        mqstore(&["verify", &golden.dir()]).well();
+        assert_eq!(lines(&mqstore(&["cat", &golden.dir()]).well()), all[..n]);
+        if n > 0 {
+            mqstore(&["diff", &whole.dir(), &golden.dir()]).well();
+        }
+    }
+}
+
+/// At whatever moment it is killed: the store opens, with a log that ends with one of its records.
+#[test]
+fn a_truncation_may_be_killed() {
+    for round in 0..4 {
+        let golden = Golden::unpack("plain-5x");
+        let mut child = start(&["truncate", &golden.dir(), "--at", "262144", "--yes"]);
+        thread::sleep(Duration::from_millis(round * 8));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        golden.open().close().unwrap();
+        mqstore(&["verify", &golden.dir()]).well();
+    }
+}
+
+#[test]
+fn salvage_copies_what_verifies_and_changes_nothing_of_the_source() {
+    let golden = Golden::unpack("crashed-overwritten-middle");
+    let before = contents(&golden.path());
+    let target = golden.beside("salvaged");
+    let out = mqstore(&["salvage", &golden.dir(), &target]).with(1);
+    assert!(out.starts_with("damaged: 529910 to 530320 (410 bytes): the body's checksum is"), "{out}");
+    assert!(out.contains("354 records are in "), "{out}");
+    assert_eq!(contents(&golden.path()), before);
+    mqstore(&["verify", &target]).well();
+    // everything but the damaged record, where it was
+    let good = lines(&mqstore(&["cat", &Golden::unpack("crashed").dir()]).well());
+    let salvaged = lines(&mqstore(&["cat", &target]).well());
+    assert_eq!(good.len(), salvaged.len());
+    for (good, salvaged) in good.iter().zip(&salvaged) {
+        if good["physicalOffset"] == 529_910 {
+            assert_eq!((&salvaged["topic"], &salvaged["size"]), (&"SALVAGED".into(), &410.into()));
+        } else {
+            assert_eq!(good, salvaged);
+        }
+    }
+    assert!(!mqstore(&["ls", &target]).well().contains("SALVAGED"));
+    // a second time it would be written over
+    mqstore(&["salvage", &golden.dir(), &target]).with(2);
+}
+
+#[test]
+fn salvage_passes_over_lost_files_and_file_ends() {
+    let golden = Golden::unpack("plain-5x");
+    let file = |start: i64| golden.path().join(format!("commitlog/{start:020}"));
+    fs::remove_file(file(524_288)).unwrap();
+    fs::remove_file(file(786_432)).unwrap();
+    let mut bytes = fs::read(file(1_310_720)).unwrap();
+    bytes[200_000..].fill(0x55);
+    fs::write(file(1_310_720), &bytes).unwrap();
+    let target = golden.beside("salvaged");
+    let out = mqstore(&["salvage", &golden.dir(), &target]).with(1);
+    assert!(out.contains("file 00000000000000524288 is missing"), "{out}");
+    mqstore(&["verify", &target]).well();
+    let all = lines(&mqstore(&["cat", &Golden::unpack("plain-5x").dir()]).well());
+    let salvaged = lines(&mqstore(&["cat", &target]).well());
+    let lost = |at: i64| (524_288..1_048_576).contains(&at) || (1_310_720 + 150_000..1_572_864).contains(&at);
+    let kept = all.iter().filter(|record| !lost(record["physicalOffset"].as_i64().unwrap()));
+    assert!(kept.clone().count() > 300);
+    for record in kept {
+        assert!(salvaged.contains(record), "{record}");
+    }
+}
+
+#[test]
+fn diff_names_the_first_difference() {
+    let [a, b] = [Golden::unpack("plain-5x"), Golden::unpack("plain-5x")];
+    let file = b.path().join("commitlog/00000000000000262144");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[65_836 + 90] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    let out = mqstore(&["diff", &a.dir(), &b.dir()]).with(1);
+    assert!(out.contains("log: first difference at 328070: 0x") && out.contains("record at 327980"), "{out}");
+    assert!(out.contains("golden-plain_C queue 4 offset 1"), "{out}");
+
+    let b = Golden::unpack("plain-5x");
+    let file = b.path().join("consumequeue/golden-plain_C/4/00000000000000000000");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[39] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    let out = mqstore(&["diff", &a.dir(), &b.dir()]).with(1);
+    assert!(out.contains("queue golden-plain_C 4: first difference: offset 1 leads to 327980"), "{out}");
+
+    let b = Golden::unpack("plain-5x");
+    let file = contents(&b.path().join("index")).remove(1).0;
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[440 + 20 * 7] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    let out = mqstore(&["diff", &a.dir(), &b.dir()]).with(1);
+    assert!(out.contains("index: first difference: hash "), "{out}");
+
+    // another store altogether has no part of the log in common, or differs from the first byte on
+    let out = mqstore(&["diff", &a.dir(), &Golden::unpack("ipv6").dir()]).with(1);
+    assert!(out.contains("log: first difference at"), "{out}");
+}
