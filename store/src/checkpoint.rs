@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
+use crate::files;
+
 /// The numbers of the checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Positions {
@@ -98,8 +100,8 @@ impl Checkpoint {
     pub fn update(&self, change: impl FnOnce(&mut Positions)) -> io::Result<()> {
         let mut positions = self.positions.lock();
         change(&mut positions);
-        self.file.write_all_at(&positions.encode(), 0)?;
-        self.file.sync_data()
+        files::write_all_at(&self.file, &positions.encode(), 0)?;
+        files::sync(&self.file)
     }
 }
 

@@ -1,7 +1,5 @@
-//! Directories, and how much room and memory there is.
+//! How much room and memory there is.
 
-use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,26 +60,6 @@ impl Space {
     }
 }
 
-/// Makes a directory and those it is in, where they are missing; their names are on disk when this returns.
-pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if let Some(parent) = parent {
-        create_directories(parent)?;
-    }
-    match fs::create_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        made => made.and_then(|()| sync_directory(parent.unwrap_or(Path::new(".")))),
-    }
-}
-
-/// Brings the names in a directory to disk: those that were added and those that went.
-pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
-}
-
 /// How much of a directory's disk is used, in per cent, rounded up. What is kept for the super user counts neither as
 /// used nor as free, as in the reference.
 fn used_percent(directory: &Path) -> Option<i32> {
@@ -130,20 +108,6 @@ mod tests {
         let gate = Gate::default();
         space.check(&gate);
         assert_eq!(gate.check(), Ok(()));
-    }
-
-    #[test]
-    fn directories_are_made_where_they_are_missing() {
-        let root = tempfile::tempdir().unwrap();
-        let deep = root.path().join("a/b/c");
-        for _ in 0..2 {
-            create_directories(&deep).unwrap();
-            assert!(deep.is_dir());
-        }
-        fs::write(root.path().join("file"), "").unwrap();
-        for refused in ["file", "file/a"] {
-            assert!(create_directories(&root.path().join(refused)).is_err(), "{refused}");
-        }
     }
 
     #[test]

@@ -4,11 +4,14 @@ mod checkpoint;
 mod clock;
 mod disk;
 pub mod dispatch;
+mod files;
 pub mod index;
 mod log;
 mod mapping;
 mod marks;
 mod name_map;
+#[cfg(test)]
+mod power_loss;
 pub mod queue;
 pub mod read;
 mod stop;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
-use crate::disk::sync_directory;
+use crate::files::{self, sync_directory};
 
 /// Holds a store for this process.
 #[derive(Debug)]
@@ -79,8 +79,8 @@ impl AbortMark {
     /// Sets the mark, on disk when this returns.
     pub fn set(&self) -> io::Result<()> {
         let file = File::create(&self.path)?;
-        file.write_all_at(std::process::id().to_string().as_bytes(), 0)?;
-        file.sync_all()?;
+        files::write_all_at(&file, std::process::id().to_string().as_bytes(), 0)?;
+        files::sync(&file)?;
         self.sync_directory()
     }
 

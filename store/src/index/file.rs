@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::header::{HEADER_SIZE, Header, ITEM_SIZE, Item};
 use super::slots::{SLOT_SIZE, Slots, read_slot};
+use crate::files;
 
 /// Slots and items of every file (maxHashSlotNum, maxIndexNum).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,13 +119,13 @@ impl IndexFile {
         if let Some(writing) = &mut self.writing {
             writing.slots.write(&self.file)?;
         }
-        self.file.write_all_at(&self.header.to_bytes(), 0)
+        files::write_all_at(&self.file, &self.header.to_bytes(), 0)
     }
 
     /// Flushes, syncs, and keeps nothing in memory any more.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         self.flush()?;
-        self.file.sync_data()?;
+        files::sync(&self.file)?;
         self.writing = None;
         Ok(())
     }
@@ -229,7 +230,7 @@ impl IndexFile {
             && !writing.items.is_empty()
         {
             let place = self.shape.item_place(writing.first);
-            self.file.write_all_at(&writing.items, place)?;
+            files::write_all_at(&self.file, &writing.items, place)?;
             writing.first += (writing.items.len() / ITEM_SIZE) as i32;
             writing.items.clear();
         }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use super::header::HEADER_SIZE;
+use crate::files;
 
 /// Pages of slots, read when they are first needed.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl Slots {
             for (slot, bytes) in page.slots.iter().zip(bytes.as_chunks_mut::<SLOT_SIZE>().0) {
                 *bytes = slot.to_be_bytes();
             }
-            file.write_all_at(&bytes[..on_page * SLOT_SIZE], place(number * SLOTS_A_PAGE))?;
+            files::write_all_at(file, &bytes[..on_page * SLOT_SIZE], place(number * SLOTS_A_PAGE))?;
             page.dirty = false;
         }
         Ok(())

@@ -11,6 +11,7 @@ use tracing::{info, warn};
 
 use super::file::{IndexFile, Shape};
 use super::header::{Header, stored_hash};
+use crate::files::{create_directories, sync_directory};
 use crate::read::{RecordSource, store_time_at};
 
 /// What a key is.
@@ -70,9 +71,13 @@ impl IndexTable {
         paths.sort_unstable();
         let mut paths = paths.into_iter();
         while let Some(path) = paths.next() {
-            let Some(mut file) = IndexFile::open(path.clone(), shape)? else {
+            // one whose header did not come to disk would say that it begins at 0
+            let follows =
+                |file: &IndexFile| files.last().is_none_or(|last| file.header.begin_offset >= last.header.end_offset);
+            let Some(mut file) = IndexFile::open(path.clone(), shape)?.filter(follows) else {
                 warn!(file = %path.display(), "index file is damaged or of another size and is made again");
-                fs::remove_file(path)?;
+                remove_all(&directory, paths.by_ref())?;
+                remove_all(&directory, [path])?;
                 break;
             };
             let last = paths.as_slice().is_empty();
@@ -85,10 +90,7 @@ impl IndexTable {
                 break;
             }
         }
-        for path in paths {
-            warn!(file = %path.display(), "index file is removed and made again");
-            fs::remove_file(path)?;
-        }
+        remove_all(&directory, paths)?;
         info!(files = files.len(), "index opened");
         Ok(Self { directory, shape, files: RwLock::new(files) })
     }
@@ -149,6 +151,7 @@ impl IndexTable {
             let header = match files.last_mut() {
                 Some(full) => {
                     full.finish()?;
+                    sync_directory(&self.directory)?;
                     finished = Some(full.header.end_time);
                     Header::after(full.header.end_offset, full.header.end_time)
                 }
@@ -170,7 +173,12 @@ impl IndexTable {
 
     /// Writes and syncs what is in memory.
     pub(super) fn finish(&self) -> io::Result<()> {
-        self.files.write().last_mut().map_or(Ok(()), IndexFile::finish)
+        self.files.write().last_mut().map_or(Ok(()), IndexFile::finish)?;
+        match sync_directory(&self.directory) {
+            // nothing was ever indexed
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            synced => synced,
+        }
     }
 
     /// Where building goes on.
@@ -199,7 +207,7 @@ impl IndexTable {
     }
 
     fn create(&self, header: Header) -> io::Result<IndexFile> {
-        fs::create_dir_all(&self.directory)?;
+        create_directories(&self.directory)?;
         let mut time = Timestamp::now();
         loop {
             let name = time.to_zoned(TimeZone::system()).strftime("%Y%m%d%H%M%S%3f").to_string();
@@ -221,6 +229,19 @@ pub fn hash(topic: &str, key: &[u8], kind: IndexKind) -> i32 {
         IndexKind::Tag => b"#T#",
     };
     stored_hash(JavaHash::default().with(topic.as_bytes()).with(separator).with(key).finish())
+}
+
+/// Removes files, on disk when this returns: one that came back would stand between others.
+fn remove_all(directory: &Path, paths: impl IntoIterator<Item = PathBuf>) -> io::Result<()> {
+    let mut paths = paths.into_iter().peekable();
+    if paths.peek().is_none() {
+        return Ok(());
+    }
+    for path in paths {
+        warn!(file = %path.display(), "index file is removed and made again");
+        fs::remove_file(path)?;
+    }
+    sync_directory(directory)
 }
 
 /// Files named by a time: 17 digits.

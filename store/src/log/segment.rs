@@ -8,10 +8,9 @@ use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
-use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-use crate::disk::sync_directory;
+use crate::files::{self, allocate, sync_directory};
 use crate::mapping::{Mapping, Writer};
 
 /// A file of the log: named by the physical offset of its first byte, of a fixed size, and mapped while it is written or
@@ -34,7 +33,7 @@ impl Segment {
         let path = directory.join(file_name(start));
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         let made = allocate(&file, 0, size as u64)
-            .and_then(|()| file.sync_all())
+            .and_then(|()| files::sync(&file))
             .and_then(|()| sync_directory(directory))
             .and_then(|()| Mapping::new(&file, size, 0));
         match made {
@@ -117,8 +116,8 @@ impl Segment {
     /// Writes the bytes [from, to) of the file to disk and waits for it.
     pub(super) fn sync(&self, from: usize, to: usize) -> io::Result<()> {
         match &*self.mapping.load() {
-            Some(mapping) => mapping.sync(from, to),
-            None => self.file.sync_data(),
+            Some(mapping) => files::sync_mapped(&self.file, mapping, from, to),
+            None => files::sync(&self.file),
         }
     }
 
@@ -138,13 +137,8 @@ impl Segment {
         if at >= self.size {
             return Ok(());
         }
-        let (offset, length) = (at as u64, (self.size - at) as u64);
-        match fallocate(&self.file, FallocateFlags::ZERO_RANGE, offset, length) {
-            Ok(()) => {}
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(&self.file, offset, length)?,
-            Err(error) => return Err(error.into()),
-        }
-        self.file.sync_all()
+        files::zero(&self.file, at as u64, (self.size - at) as u64)?;
+        files::sync(&self.file)
     }
 
     /// When the file was last written, as its file system says.
@@ -165,32 +159,4 @@ impl Segment {
 /// Name of the file that starts at a physical offset.
 pub(super) fn file_name(start: i64) -> String {
     format!("{start:020}")
-}
-
-/// Allocates space without changing what is there; the file reaches at least to the end of the range.
-fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
-    if length == 0 {
-        return Ok(());
-    }
-    match fallocate(file, FallocateFlags::empty(), offset, length) {
-        Ok(()) => Ok(()),
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-            // without the call only written space is allocated; what is in the file stays
-            let end = file.metadata()?.len();
-            let from = end.max(offset);
-            write_zeros(file, from, (offset + length).saturating_sub(from))
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn write_zeros(file: &File, offset: u64, length: u64) -> io::Result<()> {
-    let zeros = vec![0; 1 << 20];
-    let mut written = 0;
-    while written < length {
-        let part = zeros.len().min((length - written) as usize);
-        file.write_all_at(&zeros[..part], offset + written)?;
-        written += part as u64;
-    }
-    Ok(())
 }

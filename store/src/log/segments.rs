@@ -10,7 +10,7 @@ use thiserror::Error;
 use tracing::{info, warn};
 
 use super::segment::{Segment, file_name};
-use crate::disk::create_directories;
+use crate::files::create_directories;
 
 /// The log's files, in one or several directories.
 #[derive(Debug)]

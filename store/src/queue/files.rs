@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::shared::Shared;
 use super::unit::{UNIT_SIZE, Unit};
-use crate::disk::sync_directory;
+use crate::files::{sync, sync_directory, write_all_at};
 
 /// Where a queue's files are; what they hold is the queue's to know.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl QueueFiles {
         let room = (start + self.shared.units_per_file() - at) as usize * UNIT_SIZE;
         let length = units.len().min(room);
         let file = self.open(start, create)?;
-        file.write_all_at(&units[..length], ((at - start) as usize * UNIT_SIZE) as u64)?;
+        write_all_at(&file, &units[..length], ((at - start) as usize * UNIT_SIZE) as u64)?;
         Ok((length / UNIT_SIZE) as i64)
     }
 
@@ -128,7 +128,7 @@ impl QueueFiles {
         let mut start = self.file_start(from);
         while start < to {
             match self.open(start, false) {
-                Ok(file) => file.sync_data()?,
+                Ok(file) => sync(&file)?,
                 // expired meanwhile
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),

@@ -17,6 +17,7 @@ use crate::disk::{self, Space};
 use crate::dispatch::{
     ArrivalListener, DelayLevels, Dispatch, DispatchError, Dispatcher, FlushIntervals, QueueFlusher, Waker,
 };
+use crate::files;
 use crate::index::{IndexBuilder, IndexTable};
 use crate::log::{CommitLog, LogOptions, RecoverError, RecoverFrom};
 use crate::marks::{AbortMark, StoreLock};
@@ -70,7 +71,7 @@ impl Store {
             reason: error.to_string(),
         })?;
         let started = Instant::now();
-        disk::create_directories(&root).map_err(io)?;
+        files::create_directories(&root).map_err(io)?;
         let lock = StoreLock::take(&root).map_err(io)?.ok_or_else(|| OpenError::Locked(root.clone()))?;
         let abort = AbortMark::new(&root);
         let clean = !abort.is_set().map_err(io)?;
@@ -170,7 +171,7 @@ impl Derived {
         if is_built_anew && min < end {
             repair.begin().map_err(io)?;
         }
-        disk::create_directories(&queue_root).map_err(io)?;
+        files::create_directories(&queue_root).map_err(io)?;
         let queues = Arc::new(QueueTable::new(queue_root, queue_file, QUEUE_DESCRIPTORS));
         let loaded = Loaded {
             log_min: min,

@@ -1,0 +1,127 @@
+//! What the store asks of files that a disk may refuse: space, writing, syncing.
+//!
+//! Everything goes through here, so that tests can stand between the store and its disk (`watch.rs`).
+
+#[cfg(test)]
+pub(crate) mod watch;
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+
+use crate::mapping::Mapping;
+
+/// Writes bytes at a place of a file.
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    #[cfg(test)]
+    watch::before(watch::Act::Write, watch::path_of(file).as_deref())?;
+    file.write_all_at(bytes, at)
+}
+
+/// Brings a file to disk: its content and its length.
+pub(crate) fn sync(file: &File) -> io::Result<()> {
+    #[cfg(test)]
+    if watch::before(watch::Act::Sync { file, from: 0, to: usize::MAX }, watch::path_of(file).as_deref())?.is_done() {
+        return Ok(());
+    }
+    file.sync_data()
+}
+
+/// Brings the bytes [from, to) of a mapped file to disk. `file` is the one that is mapped.
+pub(crate) fn sync_mapped(file: &File, mapping: &Mapping, from: usize, to: usize) -> io::Result<()> {
+    #[cfg(test)]
+    if watch::before(watch::Act::Sync { file, from, to }, watch::path_of(file).as_deref())?.is_done() {
+        return Ok(());
+    }
+    #[cfg(not(test))]
+    let _ = file;
+    mapping.sync(from, to)
+}
+
+/// Brings the names in a directory to disk: those that were added and those that went.
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    if watch::before(watch::Act::SyncDirectory, Some(path))?.is_done() {
+        return Ok(());
+    }
+    File::open(path)?.sync_all()
+}
+
+/// Makes a directory and those it is in, where they are missing; their names are on disk when this returns.
+pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        create_directories(parent)?;
+    }
+    match fs::create_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        made => made.and_then(|()| sync_directory(parent.unwrap_or(Path::new(".")))),
+    }
+}
+
+/// Allocates space without changing what is there; the file reaches at least to the end of the range.
+pub(crate) fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    if length == 0 {
+        return Ok(());
+    }
+    #[cfg(test)]
+    watch::before(watch::Act::Allocate, watch::path_of(file).as_deref())?;
+    match fallocate(file, FallocateFlags::empty(), offset, length) {
+        Ok(()) => Ok(()),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            // without the call only written space is allocated; what is in the file stays
+            let end = file.metadata()?.len();
+            let from = end.max(offset);
+            write_zeros(file, from, (offset + length).saturating_sub(from))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Zeros a range of a file, its space allocated.
+pub(crate) fn zero(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    #[cfg(test)]
+    watch::before(watch::Act::Write, watch::path_of(file).as_deref())?;
+    match fallocate(file, FallocateFlags::ZERO_RANGE, offset, length) {
+        Ok(()) => Ok(()),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(file, offset, length),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn write_zeros(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    let zeros = vec![0; 1 << 20];
+    let mut written = 0;
+    while written < length {
+        let part = zeros.len().min((length - written) as usize);
+        file.write_all_at(&zeros[..part], offset + written)?;
+        written += part as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_are_made_where_they_are_missing() {
+        let root = tempfile::tempdir().unwrap();
+        let deep = root.path().join("a/b/c");
+        for _ in 0..2 {
+            create_directories(&deep).unwrap();
+            assert!(deep.is_dir());
+        }
+        fs::write(root.path().join("file"), "").unwrap();
+        for refused in ["file", "file/a"] {
+            assert!(create_directories(&root.path().join(refused)).is_err(), "{refused}");
+        }
+    }
+}
