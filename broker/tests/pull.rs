@@ -60,6 +60,23 @@ async fn a_held_pull_ends_with_its_time() {
     broker.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_limit_holds_for_the_next_pull() {
+    let broker = TestBroker::start().await;
+    for i in 0..5 {
+        broker.send("T", 1, &format!("m{i}")).await;
+    }
+    let next = async |broker: &TestBroker, expected: &'static str| {
+        let answer = broker.call(pull(1, 0, 0)).await;
+        (answer.field("nextBeginOffset") == Some(expected)).then_some(())
+    };
+    broker.wait_for("five messages", async |broker| next(broker, "5").await).await;
+    let update = Command::request(RequestCode::UPDATE_BROKER_CONFIG);
+    broker.ok(update.with_body("maxTransferCountOnMessageInMemory=2\n".to_owned())).await;
+    assert_eq!(next(&broker, "2").await, Some(()));
+    broker.stop().await;
+}
+
 /// A pull of queue `queue_id` that waits `hold` ms.
 fn pull(queue_id: i32, queue_offset: i64, hold: i64) -> Command {
     let header = pull_header("G", "T");

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::log::Gate;
 
@@ -12,13 +13,20 @@ pub(crate) struct Space {
     /// Of everything else.
     root: PathBuf,
     /// diskSpaceWarningLevelRatio: per cent above which no message is taken.
-    warning_level: i32,
+    warning_level: AtomicI32,
 }
 
 impl Space {
-    /// `warning_level` counts from 35 to 90, as in the reference.
+    /// Of these directories, with a warning level as in [`Space::set_warning_level`].
     pub(crate) fn new(log: &[PathBuf], root: &Path, warning_level: i32) -> Self {
-        Self { log: log.to_vec(), root: root.to_owned(), warning_level: warning_level.clamp(35, 90) }
+        let space = Self { log: log.to_vec(), root: root.to_owned(), warning_level: AtomicI32::default() };
+        space.set_warning_level(warning_level);
+        space
+    }
+
+    /// Sets diskSpaceWarningLevelRatio; it counts from 35 to 90, as in the reference.
+    pub(crate) fn set_warning_level(&self, warning_level: i32) {
+        self.warning_level.store(warning_level.clamp(35, 90), Ordering::Relaxed);
     }
 
     /// Share in use where the log is, 0 to 1; -1 when it cannot be told.
@@ -40,7 +48,7 @@ impl Space {
     /// Looks how full the disks are, and lets messages in or not.
     pub(crate) fn check(&self, gate: &Gate) {
         let root = used_percent(&self.root).map(|percent| (percent, self.root.as_path()));
-        let level = self.warning_level;
+        let level = self.warning_level.load(Ordering::Relaxed);
         let full = [self.least_used(), root].into_iter().flatten().find(|(percent, _)| *percent > level);
         let text = full.map(|(percent, directory)| {
             Arc::from(format!("{} is {percent} % full, above diskSpaceWarningLevelRatio={level}", directory.display()))
@@ -90,12 +98,12 @@ mod tests {
     fn b17_refuses_above_the_level_and_takes_again_below() {
         let directory = tempfile::tempdir().unwrap();
         let gate = Gate::default();
-        let mut space = Space::new(&[directory.path().to_owned()], directory.path(), 75);
+        let space = Space::new(&[directory.path().to_owned()], directory.path(), 75);
         assert!((0.0..=1.0).contains(&space.used()));
-        space.warning_level = -1;
+        space.warning_level.store(-1, Ordering::Relaxed);
         space.check(&gate);
         assert!(matches!(gate.check(), Err(AppendError::DiskFull(_))));
-        space.warning_level = 100;
+        space.warning_level.store(100, Ordering::Relaxed);
         space.check(&gate);
         assert_eq!(gate.check(), Ok(()));
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use tracing::error;
 
 use super::progress::Progress;
@@ -32,6 +33,7 @@ impl Default for FlushIntervals {
 /// The thread that flushes queues; stopping it flushes everything once more.
 pub struct QueueFlusher {
     stop: Arc<Stop>,
+    intervals: Arc<ArcSwap<FlushIntervals>>,
     /// Ends with what became of the last flush.
     thread: Option<JoinHandle<io::Result<()>>>,
 }
@@ -49,10 +51,13 @@ impl QueueFlusher {
     ) -> io::Result<Self> {
         let stop = Arc::new(Stop::default());
         let stopped = Arc::clone(&stop);
+        let intervals = Arc::new(ArcSwap::from_pointee(intervals));
+        let present = Arc::clone(&intervals);
         let thread = thread::Builder::new().name("flush-queues".to_owned()).spawn(move || {
             let mut last_thorough = Instant::now();
             loop {
-                let stopped = stopped.wait(intervals.interval);
+                let stopped = stopped.wait(present.load().interval);
+                let intervals = **present.load();
                 let thorough = stopped || last_thorough.elapsed() >= intervals.thorough;
                 if thorough {
                     last_thorough = Instant::now();
@@ -71,7 +76,12 @@ impl QueueFlusher {
                 }
             }
         })?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { stop, intervals, thread: Some(thread) })
+    }
+
+    /// Takes over changed intervals, from the next flush on.
+    pub fn change(&self, intervals: FlushIntervals) {
+        self.intervals.store(Arc::new(intervals));
     }
 
     /// Flushes everything and ends the thread. Stop the dispatcher before.

@@ -127,7 +127,7 @@ impl CommitLog {
     }
 
     fn encode(&self, draft: &Draft<'_>, buffer: &mut Vec<u8>) -> Result<(), AppendError> {
-        let limit = self.options.max_body_size;
+        let limit = self.changeable.load().max_body_size;
         if draft.body.len() > limit {
             return Err(AppendError::MessageTooLarge { size: draft.body.len(), limit });
         }
@@ -178,7 +178,7 @@ impl CommitLog {
     /// After the lock: tells those who work on new records.
     fn appended(&self, buffer: &mut Vec<u8>) {
         self.waker.wake();
-        if self.options.wake_flush {
+        if self.changeable.load().wake_flush {
             self.flushed.nudge();
         }
         if buffer.capacity() > KEPT {

@@ -19,19 +19,20 @@ impl CommitLog {
 
     fn run_flushing(&self) {
         let mut last_thorough = Instant::now();
-        let mut next = Instant::now() + self.options.flush_interval;
+        let mut next = Instant::now() + self.changeable.load().flush_interval;
         loop {
             let task = self.flushed.next(next);
+            let changeable = **self.changeable.load();
             let least = match task {
                 Task::Reach | Task::Stop => 0,
-                Task::Nudged | Task::TimedOut if last_thorough.elapsed() >= self.options.flush_thorough => 0,
-                Task::Nudged | Task::TimedOut => self.options.flush_least_pages,
+                Task::Nudged | Task::TimedOut if last_thorough.elapsed() >= changeable.flush_thorough => 0,
+                Task::Nudged | Task::TimedOut => changeable.flush_least_pages,
             };
             if least == 0 {
                 last_thorough = Instant::now();
             }
             if task != Task::Reach {
-                next = Instant::now() + self.options.flush_interval;
+                next = Instant::now() + changeable.flush_interval;
             }
             // after a failure nothing is tried again: a second sync may succeed without having written
             if !self.gate.is_broken()

@@ -25,12 +25,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread::JoinHandle;
 
+use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 pub use append::{Appended, Batch};
 pub use error::AppendError;
 pub use group_commit::{NeverReached, Wait};
-pub use options::LogOptions;
+pub use options::{Changeable, LogOptions};
 pub use recover::{RecoverError, RecoverFrom};
 pub use segments::SegmentsError;
 
@@ -47,6 +48,7 @@ use segments::Segments;
 #[derive(Debug)]
 pub struct CommitLog {
     options: LogOptions,
+    changeable: ArcSwap<Changeable>,
     segments: Arc<Segments>,
     /// Bad bytes found at the start, with good records behind them: from, to.
     damage: Vec<(i64, i64)>,
@@ -78,6 +80,7 @@ impl CommitLog {
             None => None,
         };
         let log = Arc::new(Self {
+            changeable: ArcSwap::from_pointee(options.changeable),
             options,
             segments,
             damage,
@@ -113,6 +116,13 @@ impl CommitLog {
     /// Waits until everything before `position` is on disk; who waits makes the flush thread start at once.
     pub fn wait_flushed(&self, position: i64) -> Wait {
         self.flushed.wait(position)
+    }
+
+    /// Takes over settings that changed.
+    pub fn change(&self, changeable: Changeable) {
+        self.changeable.store(Arc::new(changeable));
+        // it may sleep for an interval that no longer holds
+        self.flushed.nudge();
     }
 
     /// Refuses messages for a reason (a slave, an administrator), or takes them again.

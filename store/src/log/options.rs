@@ -14,12 +14,21 @@ pub struct LogOptions {
     pub directories: Vec<PathBuf>,
     /// Bytes of a file (mappedFileSizeCommitLog).
     pub file_size: usize,
-    /// Most bytes of a body (maxMessageSize).
-    pub max_body_size: usize,
     /// Records carry a checksum over all of themselves (enabledAppendPropCRC).
     pub property_crc: bool,
     /// Recovery wants that checksum in every record (forceVerifyPropCRC).
     pub require_property_crc: bool,
+    /// What may change while the log is open.
+    pub changeable: Changeable,
+    /// The time stamps' clock.
+    pub clock: Clock,
+}
+
+/// Settings that may change while the log is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changeable {
+    /// Most bytes of a body (maxMessageSize).
+    pub max_body_size: usize,
     /// Time between flushes nobody waits for (flushIntervalCommitLog).
     pub flush_interval: Duration,
     /// An append lets the flush thread look at once (wakeFlushWhenPutMessage, unless flushCommitLogTimed).
@@ -28,26 +37,33 @@ pub struct LogOptions {
     pub flush_least_pages: usize,
     /// Every so often everything is flushed (flushCommitLogThoroughInterval).
     pub flush_thorough: Duration,
-    /// The time stamps' clock.
-    pub clock: Clock,
 }
 
 impl LogOptions {
     /// Takes the settings from a broker's configuration.
     pub fn from_config(config: &MessageStoreConfig) -> Self {
-        let ms = |ms: i32| Duration::from_millis(u64::try_from(ms).unwrap_or(0).max(1));
         let directories = config.commit_log_path();
         Self {
             directories: directories.split(',').map(str::trim).filter(|d| !d.is_empty()).map(PathBuf::from).collect(),
             file_size: usize::try_from(config.mapped_file_size_commit_log).unwrap_or(0),
-            max_body_size: usize::try_from(config.max_message_size).unwrap_or(0),
             property_crc: config.enabled_append_prop_crc,
             require_property_crc: config.force_verify_prop_crc,
+            changeable: Changeable::from_config(config),
+            clock: Clock::System,
+        }
+    }
+}
+
+impl Changeable {
+    /// Takes the settings from a broker's configuration.
+    pub fn from_config(config: &MessageStoreConfig) -> Self {
+        let ms = |ms: i32| Duration::from_millis(u64::try_from(ms).unwrap_or(0).max(1));
+        Self {
+            max_body_size: usize::try_from(config.max_message_size).unwrap_or(0),
             flush_interval: ms(config.flush_interval_commit_log),
             wake_flush: config.wake_flush_when_put_message && !config.flush_commit_log_timed,
             flush_least_pages: usize::try_from(config.flush_commit_log_least_pages).unwrap_or(0),
             flush_thorough: ms(config.flush_commit_log_thorough_interval),
-            clock: Clock::System,
         }
     }
 }

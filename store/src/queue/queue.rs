@@ -133,8 +133,8 @@ impl Queue {
     /// Adds the unit of the record with this queue offset. Only the dispatcher calls it.
     ///
     /// A unit that is there already is left as it is. The first unit of a queue may have any offset. A later
-    /// one that leaves a gap is held: when the next one follows on it, both go to their places, with blanks
-    /// before them; when the next one follows on what was there before, the offset was a damaged number in one record.
+    /// one that leaves a gap is held: when the next one lies behind it, it goes to its place, with blanks before it;
+    /// when the next one follows on what was there before, the offset was a damaged number in one record.
     ///
     /// # Errors
     /// The unit is not in the queue: a file could not be written or removed (try again), or the offset is none
@@ -157,9 +157,15 @@ impl Queue {
         } else if offset > max {
             match state.ahead {
                 _ if self.is_empty() => self.skip_to(&mut state, offset, unit)?,
-                Some((held, unit)) if held + 1 == offset => {
-                    self.skip_to(&mut state, held, unit)?;
-                    state.tail.extend_from_slice(&unit.to_bytes());
+                Some((held, earlier))
+                    if held + 1 == offset || held < offset && self.has_room_for(held - max, earlier) =>
+                {
+                    self.skip_to(&mut state, held, earlier)?;
+                    self.push(&mut state, held, earlier);
+                    if held + 1 < offset {
+                        state.ahead = Some((offset, unit));
+                        return Ok(Appended::Held);
+                    }
                 }
                 _ => {
                     state.ahead = Some((offset, unit));

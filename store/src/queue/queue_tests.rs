@@ -100,6 +100,22 @@ fn one_damaged_offset_moves_nothing_a_real_gap_is_taken() {
     assert!(queue.append(-1, unit(1)).is_err());
 }
 
+/// A power loss takes some of the newest records: what is left of a queue has gap after gap.
+#[test]
+fn a_record_between_two_gaps_has_its_place() {
+    let directory = TempDir::new().unwrap();
+    let table = table(&directory);
+    let queue = table.get_or_create("t", 0).unwrap();
+    queue.append(0, unit(0)).unwrap();
+    for (offset, expected) in [(11, Appended::Held), (14, Appended::Held), (17, Appended::Held), (18, Appended::Added)]
+    {
+        assert_eq!(queue.append(offset, unit(offset)).unwrap(), expected, "{offset}");
+    }
+    let records: Vec<i64> =
+        queue.iter_from(0).map(Result::unwrap).filter(|(_, unit)| unit.is_record()).map(|(at, _)| at).collect();
+    assert_eq!(records, [0, 11, 14, 17, 18]);
+}
+
 /// The last record of the log is the only one behind damage: nothing follows that would confirm its offset.
 #[test]
 fn the_last_record_keeps_its_place_behind_a_gap() {

@@ -9,7 +9,9 @@ mod synced;
 use std::io;
 use std::sync::Arc;
 
+use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Draft;
+use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 pub use expire::{Expired, ExpiryRound};
@@ -19,7 +21,7 @@ pub use open::OpenError;
 use crate::disk::Space;
 use crate::dispatch::{Dispatch, Dispatcher, QueueFlusher};
 use crate::index::{IndexBuilder, IndexReader};
-use crate::log::{AppendError, Appended, Batch, CommitLog, NeverReached};
+use crate::log::{AppendError, Appended, Batch, Changeable, CommitLog, NeverReached};
 use crate::marks::{AbortMark, StoreLock};
 use crate::queue::{Queue, QueueTable};
 use crate::read::{ReadLimits, RecordSource};
@@ -31,7 +33,7 @@ pub struct Store {
     dispatch: Arc<Dispatch>,
     /// None when no index is built, or none is to be asked.
     index: Option<IndexReader>,
-    limits: ReadLimits,
+    limits: ArcSwap<ReadLimits>,
     space: Space,
     abort: AbortMark,
     /// Minimum of the log up to which queues and index have been cleared of old files. Held while files expire.
@@ -112,6 +114,19 @@ impl Store {
     /// Refuses messages for a reason (this is a slave, an administrator wants it so), or takes them again.
     pub fn set_refused(&self, reason: Option<&'static str>) {
         self.log.set_refused(reason);
+    }
+
+    /// Takes over keys of a changed configuration: how logs and queues are flushed, the limits of a message and of a read,
+    /// diskSpaceWarningLevelRatio. What expiry goes by is given to each [`Store::expire`]. Other keys need a restart, as in
+    /// the reference.
+    pub fn change(&self, config: &MessageStoreConfig) {
+        self.log.change(Changeable::from_config(config));
+        if let Some(threads) = &*self.threads.lock() {
+            threads.queue_flusher.change(open::flush_intervals(config));
+        }
+        self.limits.store(Arc::new(open::read_limits(config)));
+        self.space.set_warning_level(config.disk_space_warning_level_ratio);
+        self.check_space();
     }
 
     /// Looks how full the disk is: past the warning level messages are refused, below it taken again.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use apogee_config::{BrokerRole, MessageStoreConfig};
+use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use thiserror::Error;
 
@@ -100,7 +101,7 @@ impl Store {
         let space = Space::new(log.directories(), &root, config.disk_space_warning_level_ratio);
         space.check(log.gate());
         tracing::info!(root = %root.display(), clean, min, end, ms = started.elapsed().as_millis() as u64, "store open");
-        let limits = read_limits(config);
+        let limits = ArcSwap::from_pointee(read_limits(config));
         let index = threads.index.as_ref().filter(|_| config.index_file_read_enable).map(IndexBuilder::reader);
         let threads = Mutex::new(Some(threads));
         // The last process may have ended between the log's files and the others: the first round looks at all.
@@ -250,12 +251,7 @@ fn start_threads(
     waker: Waker,
     clean: bool,
 ) -> io::Result<Threads> {
-    let millis = |value: i32| Duration::from_millis(value.max(1) as u64);
-    let intervals = FlushIntervals {
-        interval: millis(config.flush_interval_consume_queue),
-        least_pages: config.flush_consume_queue_least_pages.max(0) as u64,
-        thorough: millis(config.flush_consume_queue_thorough_interval),
-    };
+    let intervals = flush_intervals(config);
     let synced = Synced::new(Arc::clone(log), Arc::clone(checkpoint));
     let queue_flusher = QueueFlusher::start(Arc::clone(queues), Arc::clone(dispatch), intervals, move |progress| {
         synced.queues_reached(progress);
@@ -263,6 +259,15 @@ fn start_threads(
     let indexed = config.message_index_enable && config.index_file_write_enable;
     let index = if indexed { Some(start_index(config, log, checkpoint, clean)?) } else { None };
     Ok(Threads { dispatcher: Dispatcher::start(Arc::clone(dispatch), waker)?, queue_flusher, index })
+}
+
+pub(super) fn flush_intervals(config: &MessageStoreConfig) -> FlushIntervals {
+    let millis = |value: i32| Duration::from_millis(value.max(1) as u64);
+    FlushIntervals {
+        interval: millis(config.flush_interval_consume_queue),
+        least_pages: config.flush_consume_queue_least_pages.max(0) as u64,
+        thorough: millis(config.flush_consume_queue_thorough_interval),
+    }
 }
 
 fn start_index(
@@ -284,7 +289,7 @@ fn start_index(
     })
 }
 
-fn read_limits(config: &MessageStoreConfig) -> ReadLimits {
+pub(super) fn read_limits(config: &MessageStoreConfig) -> ReadLimits {
     let size = |value: i32| value.max(0) as usize;
     let mut ratio = i64::from(config.access_message_in_memory_max_ratio.clamp(0, 100));
     if config.broker_role == BrokerRole::Slave {

@@ -18,7 +18,7 @@ impl Store {
     /// # Errors
     /// A file cannot be read.
     pub fn get(&self, request: &GetRequest<'_>, filter: Option<&dyn MessageFilter>) -> io::Result<GetResult> {
-        get(&*self.log, &self.queues, &self.limits, request, filter)
+        get(&*self.log, &self.queues, &self.limits.load(), request, filter)
     }
 
     /// Whether a read at this offset likely finds its records in memory, so that it need not wait for the disk.
@@ -26,7 +26,7 @@ impl Store {
     pub fn is_in_memory(&self, topic: &str, queue_id: i32, offset: i64) -> bool {
         let Some(queue) = self.queues.get(topic, queue_id) else { return true };
         match queue.unit(offset) {
-            Ok(Some(unit)) => self.log.max_offset() - unit.physical_offset <= self.limits.memory_distance,
+            Ok(Some(unit)) => self.log.max_offset() - unit.physical_offset <= self.limits.load().memory_distance,
             _ => true,
         }
     }
