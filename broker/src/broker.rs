@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use apogee_config::BrokerSettings;
 use apogee_config::state_file::StateFile;
-use apogee_remoting::client::NameServers;
+use apogee_remoting::client::{Client, NameServers};
 use apogee_remoting::message::id::UniqueIds;
 use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_store::Store;
@@ -45,6 +45,8 @@ pub(crate) struct Broker {
     pub(crate) stats: Stats,
     /// When this broker started, ms since the epoch.
     pub(crate) boot_time: i64,
+    /// Connections to name servers and to other brokers.
+    pub(crate) client: Arc<Client>,
     pub(crate) name_servers: NameServers,
     pub(crate) unique_ids: UniqueIds,
     /// `brokerIP1:listenPort`, by which clients find this broker.

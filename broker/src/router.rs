@@ -54,7 +54,7 @@ impl Service for Router {
             Code::QUERY_CORRECTION_OFFSET => now(offset::correction(broker, &request)),
             Code::GET_ALL_DELAY_OFFSET => schedule::get_offsets(broker).into(),
 
-            Code::LOCK_BATCH_MQ => now(lock::lock(broker, &request)),
+            Code::LOCK_BATCH_MQ => lock::lock(broker, &request),
             Code::UNLOCK_BATCH_MQ => now(lock::unlock(broker, &request)),
 
             Code::UPDATE_AND_CREATE_TOPIC => registered(broker, request, topic::update),

@@ -172,7 +172,8 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
     let client = Arc::new(Client::new(client_options(&settings)));
     let port = settings.server.listen_port;
     Ok(Broker {
-        name_servers: NameServers::new(client, registration::addresses(&settings.broker)),
+        name_servers: NameServers::new(Arc::clone(&client), registration::addresses(&settings.broker)),
+        client,
         address: format!("{}:{port}", settings.broker.broker_ip1),
         ha_address: format!("{}:{}", settings.broker.broker_ip2, settings.store.ha_listen_port),
         unique_ids: UniqueIds::new(ip, std::process::id(), port as u32),
