@@ -8,7 +8,7 @@ use crate::log::Gate;
 
 /// Watches how full the disks of the store are.
 pub(crate) struct Space {
-    /// The log's; one with room is enough.
+    /// The log's that take new files; one with room is enough.
     log: Vec<PathBuf>,
     /// Of everything else.
     root: PathBuf,
@@ -32,6 +32,13 @@ impl Space {
     /// Share in use where the log is, 0 to 1; -1 when it cannot be told.
     pub(crate) fn used(&self) -> f64 {
         self.least_used().map_or(-1.0, |(percent, _)| f64::from(percent) / 100.0)
+    }
+
+    /// Share in use of each of the log's directories that take new files, as [`Space::used`].
+    pub(crate) fn used_by_directory(&self) -> impl Iterator<Item = (&Path, f64)> {
+        self.log.iter().map(|directory| {
+            (directory.as_path(), used_percent(directory).map_or(-1.0, |percent| f64::from(percent) / 100.0))
+        })
     }
 
     /// Per cent in use where the log is or where everything else is, the larger; None when it cannot be told.
@@ -70,7 +77,7 @@ impl Space {
 
 /// How much of a directory's disk is used, in per cent, rounded up. What is kept for the super user counts neither as
 /// used nor as free, as in the reference.
-fn used_percent(directory: &Path) -> Option<i32> {
+pub(crate) fn used_percent(directory: &Path) -> Option<i32> {
     let disk = rustix::fs::statvfs(directory).ok()?;
     let used = disk.f_blocks.saturating_sub(disk.f_bfree);
     let usable = used.saturating_add(disk.f_bavail).max(1);

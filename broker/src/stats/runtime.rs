@@ -30,7 +30,9 @@ fn store(broker: &Broker, put: &mut impl FnMut(&str, String)) {
     put("brokerVersion", apogee_remoting::command::VERSION_5_5_0.to_string());
     put("brokerVersionDesc", "V5_5_0".to_owned());
     put("commitLogDiskRatio", used.to_string());
-    put(&format!("commitLogDiskRatio_{}", settings.store.commit_log_path()), used.to_string());
+    for (directory, used) in store.used_space_by_directory() {
+        put(&format!("commitLogDiskRatio_{}", directory.display()), used.to_string());
+    }
     let (total, free) = store.disk_capacity();
     put("commitLogDirCapacity", format!("Total : {}, Free : {}.", bytes(total as i64), bytes(free as i64)));
     put("consumeQueueDiskRatio", used.to_string());

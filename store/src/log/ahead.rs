@@ -169,7 +169,7 @@ impl Shared {
     fn make(&self, state: &mut MutexGuard<'_, State>, start: i64) -> io::Result<(Segment, Writer)> {
         let had_failed = matches!(state.next, Next::Failed(..));
         state.next = Next::InWork;
-        let directory = self.segments.directory(start);
+        let directory = self.segments.directory_of_new(start);
         let made = MutexGuard::unlocked(state, || Segment::create(directory, start, self.segments.file_size()));
         state.next = match &made {
             Ok(_) => Next::Nothing,

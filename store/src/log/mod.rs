@@ -8,6 +8,7 @@
 
 mod ahead;
 mod append;
+mod directories;
 mod error;
 mod expire;
 mod flush;
@@ -29,6 +30,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 pub use append::{Appended, Batch};
+pub use directories::Directories;
 pub use error::AppendError;
 pub use group_commit::{NeverReached, Wait};
 pub use options::{Changeable, LogOptions};
@@ -144,7 +146,7 @@ impl CommitLog {
     }
 
     /// The log's directories.
-    pub fn directories(&self) -> &[std::path::PathBuf] {
+    pub fn directories(&self) -> &Directories {
         self.segments.directories()
     }
 

@@ -1,17 +1,17 @@
 //! What the log takes from the configuration.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use apogee_config::MessageStoreConfig;
 
+use super::directories::Directories;
 use crate::clock::Clock;
 
 /// Settings of a commit log; the names in the comments are the configuration's keys.
 #[derive(Clone, Debug)]
 pub struct LogOptions {
-    /// Where its files are (storePathCommitLog, several separated by `,`).
-    pub directories: Vec<PathBuf>,
+    /// Where its files are.
+    pub directories: Directories,
     /// Bytes of a file (mappedFileSizeCommitLog).
     pub file_size: usize,
     /// Records carry a checksum over all of themselves (enabledAppendPropCRC).
@@ -42,9 +42,8 @@ pub struct Changeable {
 impl LogOptions {
     /// Takes the settings from a broker's configuration.
     pub fn from_config(config: &MessageStoreConfig) -> Self {
-        let directories = config.commit_log_path();
         Self {
-            directories: directories.split(',').map(str::trim).filter(|d| !d.is_empty()).map(PathBuf::from).collect(),
+            directories: Directories::from_config(config),
             file_size: usize::try_from(config.mapped_file_size_commit_log).unwrap_or(0),
             property_crc: config.enabled_append_prop_crc,
             require_property_crc: config.force_verify_prop_crc,

@@ -57,8 +57,8 @@ pub enum RecoverError {
     /// The configured size is no size for files.
     #[error("mappedFileSizeCommitLog is {0}: it must be from 1024 to 2147483647 bytes")]
     FileSize(usize),
-    /// No directory is named.
-    #[error("storePathCommitLog names no directory")]
+    /// No directory is named that takes new files.
+    #[error("storePathCommitLog names no directory but those of readOnlyCommitLogStorePaths")]
     NoDirectory,
 }
 
@@ -74,7 +74,7 @@ impl CommitLog {
         if !(1024..=i32::MAX as usize).contains(&options.file_size) {
             return Err(RecoverError::FileSize(options.file_size));
         }
-        let directory = options.directories.first().ok_or(RecoverError::NoDirectory)?.clone();
+        let directory = options.directories.writable().first().ok_or(RecoverError::NoDirectory)?.clone();
         let segments = Segments::open(options.directories.clone(), options.file_size)?;
         let io = |source| RecoverError::Io { directory: directory.clone(), source };
         let mut scan = Scan::new(&segments, options.require_property_crc).ending_at_zeros(known.clean);

@@ -9,13 +9,14 @@ use arc_swap::{ArcSwap, Guard};
 use thiserror::Error;
 use tracing::{info, warn};
 
+use super::directories::Directories;
 use super::segment::{Segment, file_name};
 use crate::files::create_directories;
 
 /// The log's files, in one or several directories.
 #[derive(Debug)]
 pub(crate) struct Segments {
-    directories: Vec<PathBuf>,
+    directories: Directories,
     file_size: usize,
     list: ArcSwap<Vec<Arc<Segment>>>,
 }
@@ -66,15 +67,20 @@ pub enum SegmentsError {
 }
 
 impl Segments {
-    /// Opens the files found in the directories, which are made when they are missing. Nothing is mapped yet.
+    /// Opens the files found in the directories. Those for new files are made when they are missing. Nothing is mapped
+    /// yet.
     ///
     /// # Errors
     /// A file is missing or of another size; nothing was changed but an empty last file, which a stop in
     /// the middle of its creation left.
-    pub(crate) fn open(directories: Vec<PathBuf>, file_size: usize) -> Result<Self, SegmentsError> {
+    pub(crate) fn open(directories: Directories, file_size: usize) -> Result<Self, SegmentsError> {
         let mut found = Vec::new();
-        for directory in &directories {
+        for directory in directories.writable() {
             create_directories(directory).and_then(|()| list(directory, &mut found)).map_err(io_at(directory))?;
+        }
+        // one that was retired may be gone while it is still named
+        for directory in directories.read_only().iter().filter(|directory| directory.exists()) {
+            list(directory, &mut found).map_err(io_at(directory))?;
         }
         found.sort();
         while let Some((_, path)) = found.pop_if(|(_, path)| is_unfinished(path, file_size)) {
@@ -108,14 +114,13 @@ impl Segments {
         self.file_size
     }
 
-    /// Directory of the file that starts at an offset: the files go round.
-    pub(super) fn directory(&self, start: i64) -> &Path {
-        let turn = (start / self.file_size as i64) as usize % self.directories.len();
-        &self.directories[turn]
+    /// Directory of the file to be made that starts at an offset.
+    pub(super) fn directory_of_new(&self, start: i64) -> &Path {
+        self.directories.of_new_file((start / self.file_size as i64) as usize)
     }
 
     /// All directories.
-    pub(crate) fn directories(&self) -> &[PathBuf] {
+    pub(crate) fn directories(&self) -> &Directories {
         &self.directories
     }
 
@@ -220,12 +225,19 @@ const MAPPED: usize = 4;
 
 #[cfg(test)]
 mod tests {
+    use apogee_config::MessageStoreConfig;
+
     use super::*;
 
     const SIZE: usize = 8192;
 
     fn put(directory: &Path, start: i64, length: usize) {
         fs::write(directory.join(file_name(start)), vec![1; length]).unwrap();
+    }
+
+    fn only(directory: &Path) -> Directories {
+        let path = Some(directory.to_str().unwrap().to_owned());
+        Directories::from_config(&MessageStoreConfig { store_path_commit_log: path, ..Default::default() })
     }
 
     #[test]
@@ -235,7 +247,7 @@ mod tests {
             put(directory.path(), n * 8192, SIZE);
         }
         fs::write(directory.path().join("notes"), "").unwrap();
-        let segments = Segments::open(vec![directory.path().to_owned()], SIZE).unwrap();
+        let segments = Segments::open(only(directory.path()), SIZE).unwrap();
         assert_eq!(segments.min_offset(), 8192);
         for (offset, start) in
             [(8191, None), (8192, Some(8192)), (24575, Some(16384)), (32767, Some(24576)), (32768, None)]
@@ -253,7 +265,7 @@ mod tests {
             for (start, length) in files {
                 put(directory.path(), *start, *length);
             }
-            Segments::open(vec![directory.path().to_owned()], SIZE)
+            Segments::open(only(directory.path()), SIZE)
         };
         assert!(matches!(open(&[(0, SIZE), (16384, SIZE)]), Err(SegmentsError::Hole { missing, .. })
             if missing == "00000000000000008192"));
@@ -263,14 +275,18 @@ mod tests {
     }
 
     #[test]
-    fn several_directories_take_turns() {
-        let [a, b] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-        put(a.path(), 0, SIZE);
-        put(b.path(), 8192, SIZE);
-        let directories = vec![a.path().to_owned(), b.path().to_owned()];
-        let segments = Segments::open(directories.clone(), SIZE).unwrap();
-        assert_eq!(segments.list().len(), 2);
-        assert_eq!(segments.directory(16384), a.path());
+    fn files_of_all_directories_are_one_log() {
+        let [a, b, old] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let name = |directory: &tempfile::TempDir| directory.path().to_str().unwrap().to_owned();
+        let directories = Directories::from_config(&MessageStoreConfig {
+            store_path_commit_log: Some(format!("{},{}", name(&a), name(&b))),
+            read_only_commit_log_store_paths: Some(name(&old)),
+            ..Default::default()
+        });
+        put(old.path(), 0, SIZE);
+        put(a.path(), 8192, SIZE);
+        put(b.path(), 16384, SIZE);
+        assert_eq!(Segments::open(directories.clone(), SIZE).unwrap().list().len(), 3);
         put(b.path(), 0, SIZE);
         assert!(matches!(Segments::open(directories, SIZE), Err(SegmentsError::Twice { .. })));
     }

@@ -7,6 +7,7 @@ mod read;
 mod synced;
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
@@ -137,6 +138,11 @@ impl Store {
     /// Share of the disk that is used, 0 to 1; -1 when it cannot be told.
     pub fn used_space(&self) -> f64 {
         self.space.used()
+    }
+
+    /// Share of the disk that is used, for each of the log's directories that take new files; -1 when it cannot be told.
+    pub fn used_space_by_directory(&self) -> impl Iterator<Item = (&Path, f64)> {
+        self.space.used_by_directory()
     }
 
     /// Per cent of the store's fullest disk that are used, for [`ExpiryRound::used_percent`].

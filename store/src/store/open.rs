@@ -98,7 +98,7 @@ impl Store {
                 let _ = abort.clear();
             }
         })?;
-        let space = Space::new(log.directories(), &root, config.disk_space_warning_level_ratio);
+        let space = Space::new(log.directories().writable(), &root, config.disk_space_warning_level_ratio);
         space.check(log.gate());
         tracing::info!(root = %root.display(), clean, min, end, ms = started.elapsed().as_millis() as u64, "store open");
         let limits = ArcSwap::from_pointee(read_limits(config));

@@ -1,0 +1,84 @@
+//! A commit log in several directories.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking; helpers of integration tests are not seen as tests")]
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use apogee_config::MessageStoreConfig;
+use apogee_remoting::message::record::Draft;
+use apogee_store::{Arrival, ArrivalListener, Store};
+
+const FILE: i64 = 16 * 1024;
+
+struct Nobody;
+
+impl ArrivalListener for Nobody {
+    fn arrived(&self, _: &Arrival<'_>) {}
+}
+
+fn open(root: &Path, directories: &[&str], read_only: &[&str]) -> Arc<Store> {
+    let list =
+        |names: &[&str]| names.iter().map(|name| root.join(name).display().to_string()).collect::<Vec<_>>().join(",");
+    let config = MessageStoreConfig {
+        store_path_root_dir: root.display().to_string(),
+        store_path_commit_log: Some(list(directories)),
+        read_only_commit_log_store_paths: Some(list(read_only)),
+        mapped_file_size_commit_log: FILE as i32,
+        ..MessageStoreConfig::default()
+    };
+    Store::open(&config, Arc::new(Nobody)).unwrap()
+}
+
+/// Writes messages until the log is in its `files`th file, and returns where they are.
+fn fill(store: &Store, files: i64) -> Vec<i64> {
+    let mut places = Vec::new();
+    while store.max_physical_offset() < (files - 1) * FILE {
+        let appended = store.append(&Draft {
+            topic: "T",
+            queue_id: 0,
+            flag: 0,
+            sys_flag: 0,
+            born_timestamp: 7,
+            born_host: "127.0.0.1:5".parse().unwrap(),
+            store_host: "127.0.0.1:10911".parse().unwrap(),
+            reconsume_times: 0,
+            prepared_transaction_offset: 0,
+            body: &[7; 1000],
+            properties: b"",
+        });
+        places.push(appended.unwrap().physical_offset);
+    }
+    places
+}
+
+/// Numbers of the files in a directory.
+fn files(directory: &Path) -> Vec<i64> {
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let mut numbers: Vec<i64> =
+        fs::read_dir(directory).unwrap().map(|entry| name(entry).parse::<i64>().unwrap() / FILE).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+#[test]
+fn files_go_round_and_a_retired_directory_is_only_read() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path(), &["b", "a"], &[]);
+    let mut places = fill(&store, 4);
+    store.close().unwrap();
+    drop(store);
+    // the next file may have been made ahead
+    assert!(files(&root.path().join("a")).starts_with(&[0, 2]));
+    assert!(files(&root.path().join("b")).starts_with(&[1, 3]));
+
+    let before = files(&root.path().join("a"));
+    let store = open(root.path(), &["a", "b", "c"], &["a"]);
+    places.extend(fill(&store, 8));
+    for place in places {
+        assert!(store.record_at(place).unwrap().is_some(), "{place}");
+    }
+    assert_eq!(files(&root.path().join("a")), before);
+    assert!(files(&root.path().join("b")).contains(&6));
+    assert!(files(&root.path().join("c")).contains(&5));
+}
