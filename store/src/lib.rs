@@ -20,7 +20,9 @@ mod store;
 pub use checkpoint::{Checkpoint, Positions};
 pub use dispatch::{Arrival, ArrivalListener};
 pub use index::IndexKind;
-pub use log::{AppendError, Appended, NeverReached, RecoverError, SegmentsError, check_record};
+pub use log::{
+    AppendError, Appended, FileStretch, NeverReached, RawError, RecoverError, SegmentsError, Stretch, check_record,
+};
 pub use marks::{AbortMark, StoreLock};
 pub use name_map::NameMap;
 pub use read::{Boundary, GetRequest, GetResult, GetStatus, MessageFilter};

@@ -165,7 +165,7 @@ impl CommitLog {
     }
 
     /// Lets everyone see what was copied.
-    fn publish(&self, appender: &mut Appender, timestamp: i64) {
+    pub(super) fn publish(&self, appender: &mut Appender, timestamp: i64) {
         let Some(active) = &mut appender.active else { return };
         active.writer.publish();
         appender.position = active.start + active.writer.position() as i64;
@@ -177,18 +177,25 @@ impl CommitLog {
 
     /// After the lock: tells those who work on new records.
     fn appended(&self, buffer: &mut Vec<u8>) {
-        self.waker.wake();
-        if self.changeable.load().wake_flush {
-            self.flushed.nudge();
-        }
+        self.tell_of_growth();
         if buffer.capacity() > KEPT {
             *buffer = Vec::new();
         }
     }
 
+    /// Tells those who work on new bytes.
+    pub(super) fn tell_of_growth(&self) {
+        self.waker.wake();
+        // behind the fence in there
+        self.followers.wake();
+        if self.changeable.load().wake_flush {
+            self.flushed.nudge();
+        }
+    }
+
     /// Fills the rest of the file with a blank and goes on in the next one.
     #[cold]
-    fn roll(&self, appender: &mut Appender) -> Result<(), AppendError> {
+    pub(super) fn roll(&self, appender: &mut Appender) -> Result<(), AppendError> {
         let start = appender
             .active
             .as_ref()
@@ -212,7 +219,7 @@ impl CommitLog {
 }
 
 impl Appender {
-    fn copy(&mut self, record: &[u8]) {
+    pub(super) fn copy(&mut self, record: &[u8]) {
         if let Some(active) = &mut self.active {
             active.writer.write(record);
         }

@@ -31,6 +31,14 @@ impl Gate {
         }
     }
 
+    /// The same for bytes of a master's log, which a store that refuses messages takes.
+    pub(crate) fn check_raw(&self) -> Result<(), AppendError> {
+        match self.closed.load(Ordering::Acquire) & !REFUSED {
+            0 => Ok(()),
+            closed => Err(self.reason(closed)),
+        }
+    }
+
     #[cold]
     fn reason(&self, closed: u32) -> AppendError {
         let texts = self.texts.lock();

@@ -12,14 +12,17 @@ mod directories;
 mod error;
 mod expire;
 mod flush;
+mod followers;
 mod gate;
 mod group_commit;
 mod options;
+mod raw;
 mod read;
 mod recover;
 mod scan;
 mod segment;
 mod segments;
+mod stretch;
 
 use std::io;
 use std::sync::Arc;
@@ -34,12 +37,15 @@ pub use directories::Directories;
 pub use error::AppendError;
 pub use group_commit::{NeverReached, Wait};
 pub use options::{Changeable, LogOptions};
+pub use raw::RawError;
 pub use recover::{RecoverError, RecoverFrom};
 pub use segments::SegmentsError;
+pub use stretch::{FileStretch, Stretch};
 
 use crate::dispatch::Waker;
 use ahead::Ahead;
 use append::{Active, Appender};
+use followers::Followers;
 pub(crate) use gate::Gate;
 use group_commit::GroupCommit;
 use scan::Found;
@@ -64,6 +70,7 @@ pub struct CommitLog {
     gate: Gate,
     ahead: Ahead,
     waker: Waker,
+    followers: Followers,
     flusher: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -94,6 +101,7 @@ impl CommitLog {
             gate: Gate::default(),
             ahead,
             waker,
+            followers: Followers::default(),
             flusher: Mutex::default(),
         });
         *log.flusher.lock() = Some(log.start_flushing()?);
@@ -143,6 +151,11 @@ impl CommitLog {
     /// Whether a sync failed since the start.
     pub fn is_broken(&self) -> bool {
         self.gate.is_broken()
+    }
+
+    /// Bytes of each file.
+    pub(crate) fn file_size(&self) -> usize {
+        self.segments.file_size()
     }
 
     /// The log's directories.

@@ -69,6 +69,11 @@ impl Segment {
         &self.path
     }
 
+    /// The file.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Maps the file for writing from `published` on, its space allocated.
     pub(super) fn map_for_writing(&self, published: usize) -> io::Result<Writer> {
         // the reference's files are sparse: writing into a hole of a full disk would kill the process

@@ -4,6 +4,7 @@ mod expire;
 mod key_query;
 mod open;
 mod read;
+mod replicate;
 mod synced;
 
 use std::io;
@@ -19,6 +20,7 @@ pub use expire::{Expired, ExpiryRound};
 pub use key_query::{KeyQuery, KeyQueryResult};
 pub use open::OpenError;
 
+use crate::checkpoint::Checkpoint;
 use crate::disk::Space;
 use crate::dispatch::{Dispatch, Dispatcher, QueueFlusher};
 use crate::index::{IndexBuilder, IndexReader};
@@ -37,6 +39,7 @@ pub struct Store {
     limits: ArcSwap<ReadLimits>,
     space: Space,
     abort: AbortMark,
+    checkpoint: Arc<Checkpoint>,
     /// Minimum of the log up to which queues and index have been cleared of old files. Held while files expire.
     cleared: Mutex<i64>,
     /// The threads; none once the store is closed.

@@ -106,7 +106,19 @@ impl Store {
         let threads = Mutex::new(Some(threads));
         // The last process may have ended between the log's files and the others: the first round looks at all.
         let cleared = Mutex::new(-1);
-        Ok(Arc::new(Self { log, queues, dispatch, index, limits, space, abort, cleared, threads, _lock: lock }))
+        Ok(Arc::new(Self {
+            log,
+            queues,
+            dispatch,
+            index,
+            limits,
+            space,
+            abort,
+            checkpoint,
+            cleared,
+            threads,
+            _lock: lock,
+        }))
     }
 }
 

@@ -1,0 +1,49 @@
+//! The master's side: any number of slaves, each fed from where its log ends.
+
+mod listen;
+mod reports;
+mod send;
+mod slaves;
+mod start;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apogee_store::Store;
+
+pub use listen::bind;
+pub use slaves::{Acknowledged, Slave, Slaves};
+
+use crate::Options;
+
+/// Serves slaves.
+#[derive(Clone)]
+pub struct Master {
+    store: Arc<Store>,
+    options: Options,
+    slaves: Arc<Slaves>,
+}
+
+impl Master {
+    /// A master of what is in the store.
+    pub fn new(store: Arc<Store>, options: Options) -> Self {
+        Self { store, options, slaves: Arc::default() }
+    }
+
+    /// The slaves that are connected.
+    pub fn slaves(&self) -> &Slaves {
+        &self.slaves
+    }
+
+    /// Ends when at least so many slaves have everything before a physical offset.
+    pub fn acknowledged(&self, position: i64, slaves: usize) -> Acknowledged {
+        Slaves::acknowledged(&self.slaves, position, slaves)
+    }
+
+    /// Ends when all slaves that are connected now have everything, or when it takes too long.
+    pub async fn drained(&self, limit: Duration) {
+        let everything = self.acknowledged(self.store.max_physical_offset(), self.slaves.list().len());
+        // Who is too slow gets the rest from the next master.
+        let _ = tokio::time::timeout(limit, everything).await;
+    }
+}

@@ -1,0 +1,253 @@
+//! The slaves that are connected, how far each has the log, and those who wait for them.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+use thiserror::Error;
+
+use crate::rate::Rate;
+
+/// All slaves of a master.
+#[derive(Debug, Default)]
+pub struct Slaves(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    connected: Vec<Arc<Slave>>,
+    waiters: Vec<Waiter>,
+    tickets: u64,
+}
+
+/// A slave that is connected.
+#[derive(Debug)]
+pub struct Slave {
+    /// Where it comes from.
+    pub address: SocketAddr,
+    acknowledged: AtomicI64,
+    sent: AtomicI64,
+    pub(super) rate: Rate,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    ticket: u64,
+    position: i64,
+    slaves: usize,
+    waker: Waker,
+}
+
+/// A slave says that it has what it was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the slave reports {reported}, and was sent the log up to {sent}: this is no slave of this master")]
+pub struct NeverSent {
+    /// Physical offset that it says to have.
+    pub reported: i64,
+    /// Physical offset up to which it can have it.
+    pub sent: i64,
+}
+
+impl Slave {
+    /// Physical offset up to which it has the log.
+    pub fn acknowledged(&self) -> i64 {
+        self.acknowledged.load(Ordering::Acquire)
+    }
+
+    /// Physical offset up to which it was sent.
+    pub fn sent(&self) -> i64 {
+        self.sent.load(Ordering::Acquire)
+    }
+
+    /// Bytes it was sent in the last second.
+    pub fn bytes_per_second(&self) -> u64 {
+        self.rate.per_second()
+    }
+
+    /// It is about to be sent everything before a physical offset.
+    pub(super) fn sending(&self, position: i64) {
+        self.sent.store(position, Ordering::Release);
+    }
+}
+
+impl Slaves {
+    /// The slaves, in the order in which they came.
+    pub fn list(&self) -> Vec<Arc<Slave>> {
+        self.0.lock().connected.clone()
+    }
+
+    /// How many have everything before a physical offset but for less than `gap` bytes.
+    pub fn count_within(&self, gap: i64, position: i64) -> usize {
+        self.0.lock().connected.iter().filter(|slave| position - slave.acknowledged() < gap).count()
+    }
+
+    /// A slave whose log ends at `asked` is served from `start` on. It leaves when this is dropped.
+    pub(super) fn join(this: &Arc<Self>, address: SocketAddr, asked: i64, start: i64) -> Joined {
+        let slave = Arc::new(Slave {
+            address,
+            acknowledged: AtomicI64::new(0),
+            sent: AtomicI64::new(start),
+            rate: Rate::default(),
+        });
+        this.0.lock().connected.push(Arc::clone(&slave));
+        let joined = Joined { slaves: Arc::clone(this), slave };
+        joined.acknowledge(asked);
+        joined
+    }
+
+    pub(super) fn acknowledged(this: &Arc<Self>, position: i64, slaves: usize) -> Acknowledged {
+        Acknowledged { slaves: Arc::clone(this), position, count: slaves, ticket: None }
+    }
+
+    fn poll(&self, wait: &mut Acknowledged, context: &Context<'_>) -> Poll<()> {
+        let state = &mut *self.0.lock();
+        if state.have(wait.position, wait.count) {
+            return Poll::Ready(());
+        }
+        let waiting = wait.ticket.and_then(|ticket| state.waiters.iter_mut().find(|waiter| waiter.ticket == ticket));
+        if let Some(waiter) = waiting {
+            waiter.waker.clone_from(context.waker());
+            return Poll::Pending;
+        }
+        state.tickets += 1;
+        wait.ticket = Some(state.tickets);
+        state.waiters.push(Waiter {
+            ticket: state.tickets,
+            position: wait.position,
+            slaves: wait.count,
+            waker: context.waker().clone(),
+        });
+        Poll::Pending
+    }
+}
+
+impl State {
+    fn have(&self, position: i64, count: usize) -> bool {
+        self.connected.iter().filter(|slave| slave.acknowledged() >= position).count() >= count
+    }
+}
+
+/// A slave's place among the others.
+pub(super) struct Joined {
+    slaves: Arc<Slaves>,
+    pub(super) slave: Arc<Slave>,
+}
+
+impl Joined {
+    /// The slave says that it has everything before a physical offset: who waited for that wakes.
+    ///
+    /// # Errors
+    /// It was not sent that much.
+    pub(super) fn report(&self, position: i64) -> Result<(), NeverSent> {
+        let sent = self.slave.sent();
+        if !(0..=sent).contains(&position) {
+            return Err(NeverSent { reported: position, sent });
+        }
+        self.acknowledge(position);
+        Ok(())
+    }
+
+    fn acknowledge(&self, position: i64) {
+        let ready: Vec<_> = {
+            let state = &mut *self.slaves.0.lock();
+            self.slave.acknowledged.store(position, Ordering::Release);
+            let State { connected, waiters, .. } = state;
+            let have = |waiter: &mut Waiter| {
+                connected.iter().filter(|slave| slave.acknowledged() >= waiter.position).count() >= waiter.slaves
+            };
+            waiters.extract_if(.., have).collect()
+        };
+        for waiter in ready {
+            waiter.waker.wake();
+        }
+    }
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        self.slaves.0.lock().connected.retain(|slave| !Arc::ptr_eq(slave, &self.slave));
+    }
+}
+
+/// Waits until so many slaves have everything before a physical offset; dropping it gives the wait up.
+#[derive(Debug)]
+pub struct Acknowledged {
+    slaves: Arc<Slaves>,
+    position: i64,
+    count: usize,
+    ticket: Option<u64>,
+}
+
+impl Future for Acknowledged {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let slaves = Arc::clone(&self.slaves);
+        slaves.poll(&mut self, context)
+    }
+}
+
+impl Drop for Acknowledged {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            self.slaves.0.lock().waiters.retain(|waiter| waiter.ticket != ticket);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn join(slaves: &Arc<Slaves>, asked: i64, sent: i64) -> Joined {
+        Slaves::join(slaves, ([127, 0, 0, 1], 1).into(), asked, sent)
+    }
+
+    fn is_ready(wait: &mut Acknowledged) -> bool {
+        Pin::new(wait).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    #[test]
+    fn a_wait_ends_with_the_report_that_makes_it_true() {
+        let slaves = Arc::new(Slaves::default());
+        let mut one = Slaves::acknowledged(&slaves, 100, 1);
+        let mut two = Slaves::acknowledged(&slaves, 100, 2);
+        assert!(is_ready(&mut Slaves::acknowledged(&slaves, 100, 0)));
+        assert!(!is_ready(&mut one) && !is_ready(&mut two));
+        let (first, second) = (join(&slaves, 50, 200), join(&slaves, 0, 200));
+        first.report(100).unwrap();
+        assert!(is_ready(&mut one) && !is_ready(&mut two) && !is_ready(&mut two));
+        second.report(99).unwrap();
+        assert!(!is_ready(&mut two));
+        second.report(150).unwrap();
+        assert!(is_ready(&mut two));
+        drop((one, two));
+        assert!(slaves.0.lock().waiters.is_empty());
+    }
+
+    #[test]
+    fn who_comes_with_it_or_goes_counts() {
+        let slaves = Arc::new(Slaves::default());
+        let mut wait = Slaves::acknowledged(&slaves, 100, 1);
+        assert!(!is_ready(&mut wait));
+        let slave = join(&slaves, 120, 120);
+        assert!(is_ready(&mut wait));
+        assert_eq!((slaves.count_within(10, 129), slaves.count_within(10, 130)), (1, 0));
+        drop(slave);
+        assert!(!is_ready(&mut Slaves::acknowledged(&slaves, 100, 1)) && slaves.list().is_empty());
+    }
+
+    #[test]
+    fn what_was_not_sent_is_not_believed() {
+        let slaves = Arc::new(Slaves::default());
+        let slave = join(&slaves, 0, 100);
+        assert_eq!(slave.report(101), Err(NeverSent { reported: 101, sent: 100 }));
+        assert_eq!(slave.report(-1), Err(NeverSent { reported: -1, sent: 100 }));
+        assert_eq!(slave.slave.acknowledged(), 0);
+        slave.slave.sending(150);
+        assert_eq!(slave.report(101), Ok(()));
+    }
+}
