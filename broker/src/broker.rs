@@ -19,6 +19,8 @@ use crate::lock::QueueLocks;
 use crate::offset::OffsetTable;
 use crate::pull::HeldPulls;
 use crate::registration::TopicChanges;
+use crate::replication::Replication;
+use crate::request_mode::RequestModes;
 use crate::schedule::Schedule;
 use crate::stats::Stats;
 use crate::topic::TopicTable;
@@ -42,6 +44,8 @@ pub(crate) struct Broker {
     pub(crate) held_pulls: Arc<HeldPulls>,
     pub(crate) schedule: Schedule,
     pub(crate) transactions: Transactions,
+    pub(crate) request_modes: RequestModes,
+    pub(crate) replication: Replication,
     pub(crate) stats: Stats,
     /// When this broker started, ms since the epoch.
     pub(crate) boot_time: i64,

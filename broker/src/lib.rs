@@ -16,6 +16,8 @@ mod offset;
 mod pull;
 mod query;
 mod registration;
+mod replication;
+mod request_mode;
 mod retry;
 mod router;
 mod saved_table;

@@ -9,8 +9,8 @@ use crate::Broker;
 use crate::answer::Answer;
 use crate::thread::on_thread;
 use crate::{
-    client, config, expiry, group, lock, offset, pull, query, registration, retry, schedule, send, stats, topic,
-    transaction,
+    client, config, expiry, group, lock, offset, pull, query, registration, replication, request_mode, retry, schedule,
+    send, stats, topic, transaction,
 };
 
 /// The handlers behind one of the broker's two ports.
@@ -53,6 +53,12 @@ impl Service for Router {
             Code::CLONE_GROUP_OFFSET => now(offset::clone(broker, &request)),
             Code::QUERY_CORRECTION_OFFSET => now(offset::correction(broker, &request)),
             Code::GET_ALL_DELAY_OFFSET => schedule::get_offsets(broker).into(),
+
+            Code::GET_ALL_MESSAGE_REQUEST_MODE => request_mode::get_all(broker).into(),
+            Code::NOTIFY_MIN_BROKER_ID_CHANGE => now(replication::notice_min_broker_id(broker, &request)),
+            Code::EXCHANGE_BROKER_HA_INFO => waits(broker, request, replication::exchange_addresses),
+            Code::GET_BROKER_HA_STATUS => replication::get_status(broker).into(),
+            Code::RESET_MASTER_FLUSH_OFFSET => waits(broker, request, replication::reset_master_flushed),
 
             Code::LOCK_BATCH_MQ => lock::lock(broker, &request),
             Code::UNLOCK_BATCH_MQ => now(lock::unlock(broker, &request)),

@@ -231,7 +231,28 @@ impl<T: Send + Sync + 'static> Locked<'_, T> {
 
     /// Puts entries in, and takes those out that are `None`, all as one change and one version. With none at all there is a new
     /// version of the table as it is.
-    pub(crate) fn change(mut self, entries: impl IntoIterator<Item = (String, Option<Arc<T>>)>) -> Saving {
+    pub(crate) fn change(self, entries: impl IntoIterator<Item = (String, Option<Arc<T>>)>) -> Saving {
+        let mut version = self.changes.version;
+        version.advance(0, self.table.clock.now());
+        self.change_to(version, entries)
+    }
+
+    /// Becomes a table with these entries alone and this version, unless it is of this version already.
+    pub(crate) fn become_copy(self, version: DataVersion, entries: BTreeMap<String, T>) -> Saving {
+        if self.changes.version == version {
+            return Saving::nothing();
+        }
+        let gone = self.table.all().into_keys().filter(|name| !entries.contains_key(&**name));
+        let gone: Vec<_> = gone.map(|name| (name.to_string(), None)).collect();
+        let theirs = entries.into_iter().map(|(name, entry)| (name, Some(Arc::new(entry))));
+        self.change_to(version, gone.into_iter().chain(theirs))
+    }
+
+    fn change_to(
+        mut self,
+        version: DataVersion,
+        entries: impl IntoIterator<Item = (String, Option<Arc<T>>)>,
+    ) -> Saving {
         let mut replaced = Vec::new();
         for (name, entry) in entries {
             let name = Arc::from(name);
@@ -240,7 +261,7 @@ impl<T: Send + Sync + 'static> Locked<'_, T> {
         }
         let (done, saving) = oneshot::channel();
         let changes = &mut *self.changes;
-        changes.version.advance(0, self.table.clock.now());
+        changes.version = version;
         changes.unsaved.push(Change { replaced, done });
         if !std::mem::replace(&mut changes.is_writing, true) {
             let table = Arc::clone(self.table);

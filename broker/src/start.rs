@@ -29,6 +29,8 @@ use crate::lock::QueueLocks;
 use crate::offset::OffsetTable;
 use crate::pull::HeldPulls;
 use crate::registration::TopicChanges;
+use crate::replication::Replication;
+use crate::request_mode::RequestModes;
 use crate::router::Router;
 use crate::schedule::{Alarm, DelayOffsets, Schedule};
 use crate::stats::Stats;
@@ -52,6 +54,9 @@ pub enum StartError {
     /// A port cannot be listened on.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// The port for slaves cannot be listened on.
+    #[error(transparent)]
+    Slaves(std::io::Error),
     /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] apogee_store::OpenError),
@@ -78,9 +83,11 @@ impl Running {
         let port = settings.server.listen_port;
         let fast_port = u16::try_from(port - 2).map_err(|_| StartError::Port(port))?;
         let options = server_options(&settings, serialization);
-        // Both ports first: when one is taken, the disk stays untouched.
+        // The ports first: when one is taken, the disk stays untouched.
         let main = Server::bind(&listen_address(&settings, port as u16), options.clone()).await?;
         let fast = Server::bind(&listen_address(&settings, fast_port), options).await?;
+        let slaves = listen_address(&settings, u16::try_from(settings.store.ha_listen_port).unwrap_or(0));
+        let slaves = apogee_replication::master::bind(&slaves).await.map_err(StartError::Slaves)?;
 
         let broker = Arc::new(open(settings)?);
         let (stop, stopped) = watch::channel(false);
@@ -92,7 +99,8 @@ impl Running {
             })
         };
         let servers = vec![serve(main, false), serve(fast, true)];
-        let tasks = tasks::spawn(&broker);
+        let mut tasks = tasks::spawn(&broker);
+        tasks.push(tokio::spawn(broker.replication.master.clone().run(slaves)));
         registration::settled(&broker).await;
         Ok(Self { broker, serialization, stop, servers, tasks })
     }
@@ -119,6 +127,7 @@ impl Running {
             // A server that panicked has reported it.
             let _ = server.await;
         }
+        self.broker.replication.master.drained(LAST_BYTES).await;
         for task in self.tasks {
             task.abort();
             let _ = task.await;
@@ -136,6 +145,9 @@ impl Running {
         }
     }
 }
+
+/// How long slaves may take to get what they do not have when the broker stops.
+const LAST_BYTES: Duration = Duration::from_secs(2);
 
 /// Opens what is on disk.
 fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
@@ -169,13 +181,19 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
     let metrics = Metrics::new(metrics, saved, clock);
     let transactions = Transactions::open(&store, &offsets, metrics).map_err(StartError::Transactions)?;
 
+    let request_modes = state_file(&settings, "messageRequestMode.json");
+    let saved = read(&request_modes)?;
+    let request_modes = RequestModes::new(request_modes, saved);
+
     let client = Arc::new(Client::new(client_options(&settings)));
     let port = settings.server.listen_port;
     Ok(Broker {
         name_servers: NameServers::new(Arc::clone(&client), registration::addresses(&settings.broker)),
-        client,
         address: format!("{}:{port}", settings.broker.broker_ip1),
         ha_address: format!("{}:{}", settings.broker.broker_ip2, settings.store.ha_listen_port),
+        client,
+        replication: Replication::new(&settings, &store),
+        request_modes,
         unique_ids: UniqueIds::new(ip, std::process::id(), port as u32),
         settings: ArcSwap::from_pointee(settings),
         settings_version: Mutex::default(),

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::stats::Span;
-use crate::{Broker, client, expiry, registration, schedule, transaction};
+use crate::{Broker, client, expiry, registration, replication, schedule, transaction};
 
 /// How often silent clients are looked for, as in the reference.
 const CLIENT_SCAN: Duration = Duration::from_secs(10);
@@ -25,6 +25,9 @@ pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
     let others = [
         tokio::spawn(registration::keep_registered(Arc::clone(broker))),
         tokio::spawn(registration::keep_alive(Arc::clone(broker))),
+        tokio::spawn(replication::follow(Arc::clone(broker))),
+        tokio::spawn(replication::copy_for_ever(Arc::clone(broker))),
+        tokio::spawn(replication::keep_membership(Arc::clone(broker))),
         every(offsets, broker, save_offsets),
         tokio::spawn(schedule::run(Arc::clone(broker))),
         tokio::spawn(save_delay_offsets(Arc::clone(broker))),

@@ -17,7 +17,7 @@ struct Part {
     server: &'static [&'static str],
 }
 
-const BROKER: &[&str] = &["apogee_config", "apogee_store", "apogee_broker", "mqbroker"];
+const BROKER: &[&str] = &["apogee_config", "apogee_store", "apogee_replication", "apogee_broker", "mqbroker"];
 const NAME_SERVER: &[&str] = &["apogee_config", "apogee_namesrv", "mqnamesrv"];
 
 const LISTENING: &str = include_str!("../src/netty_server_config.rs");
@@ -72,7 +72,7 @@ fn fields(source: &str) -> impl Iterator<Item = (&str, &str)> {
 fn uses() -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["check", "--locked", "--message-format=json", "--features=apogee-config/mark-reads"])
-        .args(["config", "store", "namesrv", "broker"].map(|part| format!("--package=apogee-{part}")))
+        .args(["config", "store", "replication", "namesrv", "broker"].map(|part| format!("--package=apogee-{part}")))
         .current_dir(root())
         .stderr(Stdio::inherit())
         .output()

@@ -115,6 +115,13 @@ impl GroupTable {
         groups.change([(group.to_owned(), None)]).wait().inspect_err(|_| self.set_forbidden(group, forbidden))
     }
 
+    /// Becomes a copy of another broker's table.
+    pub(crate) fn take_over(&self, theirs: SubscriptionGroupWrapper) -> Saving {
+        let groups = self.groups.lock();
+        *self.forbidden.write() = theirs.forbidden_table;
+        groups.become_copy(theirs.data_version, theirs.subscription_group_table)
+    }
+
     /// Whether a group may not read a topic.
     pub(crate) fn is_read_forbidden(&self, group: &str, topic: &str) -> bool {
         let forbidden = self.forbidden.read();

@@ -50,14 +50,24 @@ impl OffsetTable {
             changes: AtomicU64::new(0),
             saved: Mutex::new(0),
         };
-        for (key, offsets) in saved.offset_table {
-            table.restore(&key, |topic| topic.consumed = offsets);
-        }
-        for (key, offsets) in saved.pull_offset_table.into_iter().flatten() {
-            table.restore(&key, |topic| topic.pulled = offsets);
-        }
+        table.put_all(saved);
         *table.saved.lock() = table.changes.load(Ordering::Acquire);
         table
+    }
+
+    /// Takes over what another broker knows; what it does not know stays.
+    pub(crate) fn take_over(&self, theirs: ConsumerOffsetSerializeWrapper) {
+        *self.version.lock() = theirs.data_version;
+        self.put_all(theirs);
+    }
+
+    fn put_all(&self, saved: ConsumerOffsetSerializeWrapper) {
+        for (key, offsets) in saved.offset_table {
+            self.restore(&key, |topic| topic.consumed = offsets);
+        }
+        for (key, offsets) in saved.pull_offset_table.into_iter().flatten() {
+            self.restore(&key, |topic| topic.pulled = offsets);
+        }
     }
 
     /// The offset behind the last consumed message; that of a reset which the group has not heard of yet.

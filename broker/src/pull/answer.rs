@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apogee_config::BrokerRole;
 use apogee_remoting::protocol::pull::PullMessageResponseHeader;
 use apogee_remoting::{Command, ResponseCode};
 use apogee_store::{GetRequest, GetResult, GetStatus};
@@ -12,9 +11,7 @@ use super::check::{FLAG_COMMIT_OFFSET, FLAG_SUSPEND, Pull};
 use super::{Attempt, HoldPlan, Mode};
 use crate::Broker;
 use crate::answer::Refusal;
-
-/// Broker id of a master.
-const MASTER: i64 = 0;
+use crate::replication::MASTER_ID;
 
 impl Pull<'_> {
     /// Reads what the pull asks for, unless that needs a thread that may wait.
@@ -40,7 +37,12 @@ impl Pull<'_> {
         };
         self.note_offsets(broker, mode, found.next_offset);
         let code = response_code(found.status, header.queue_offset);
-        if code == ResponseCode::PULL_NOT_FOUND && mode.may_hold && header.sys_flag & FLAG_SUSPEND != 0 {
+        let is_held_elsewhere = broker.replication.has_living_master() && !found.suggest_slave;
+        if code == ResponseCode::PULL_NOT_FOUND
+            && !is_held_elsewhere
+            && mode.may_hold
+            && header.sys_flag & FLAG_SUSPEND != 0
+        {
             return Attempt::Hold(self.hold_plan(broker));
         }
         Attempt::Answer(self.answer(broker, code, found))
@@ -89,13 +91,14 @@ impl Pull<'_> {
         let settings = broker.settings();
         let mut code = code;
         let mut broker_id = match (settings.broker.slave_read_enable, found.suggest_slave) {
-            (false, _) => MASTER,
+            (false, _) => MASTER_ID,
             (true, true) => self.group.which_broker_when_consume_slowly,
             (true, false) => self.group.broker_id,
         };
-        // The master is preferred where this is a slave that need not help out.
-        if settings.store.broker_role == BrokerRole::Slave && !found.suggest_slave {
-            broker_id = MASTER;
+        // The master is preferred where this is a slave that need not help out. While it is gone this slave answers as a
+        // master does: the reference's lets consumers ask again and again, without a pause.
+        if broker.replication.has_living_master() && !found.suggest_slave {
+            broker_id = MASTER_ID;
             if found.status != GetStatus::Found {
                 code = ResponseCode::PULL_RETRY_IMMEDIATELY;
             }

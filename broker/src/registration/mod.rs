@@ -10,7 +10,8 @@ use apogee_remoting::client::NameServers;
 use apogee_remoting::message::record::crc;
 use apogee_remoting::protocol::kv::KVTable;
 use apogee_remoting::protocol::register::{
-    BrokerHeartbeatRequestHeader, RegisterBrokerBody, RegisterBrokerRequestHeader, UnRegisterBrokerRequestHeader,
+    BrokerHeartbeatRequestHeader, RegisterBrokerBody, RegisterBrokerRequestHeader, RegisterBrokerResponseHeader,
+    UnRegisterBrokerRequestHeader,
 };
 use apogee_remoting::protocol::topic::{
     TopicConfig, TopicConfigAndMappingSerializeWrapper, TopicConfigSerializeWrapper,
@@ -140,7 +141,12 @@ async fn register_with(broker: Arc<Broker>, server: String, request: Command, is
         answer = broker.name_servers.call(&server, self::request(&broker, None), timeout).await;
     }
     match answer {
-        Ok(answer) if is_success(&answer) => take_order_topics(&broker, &answer).await,
+        Ok(answer) if is_success(&answer) => {
+            if let Ok(header) = answer.header::<RegisterBrokerResponseHeader<'_>>() {
+                broker.replication.registered(&header);
+            }
+            take_order_topics(&broker, &answer).await;
+        }
         Ok(answer) => {
             tracing::warn!(server, code = answer.code, remark = ?answer.remark, "the name server refused the registration");
         }

@@ -52,6 +52,15 @@ impl DelayOffsets {
         }
     }
 
+    /// Becomes a copy of another broker's table.
+    pub(crate) fn take_over(&self, theirs: DelayOffsetSerializeWrapper) {
+        let table = &mut *self.table.lock();
+        if table.current != theirs {
+            table.current = theirs;
+            table.changes += 1;
+        }
+    }
+
     /// All levels, for those who show them.
     pub(crate) fn all(&self) -> BTreeMap<i32, i64> {
         self.table.lock().current.offset_table.clone()

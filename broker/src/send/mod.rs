@@ -17,6 +17,7 @@ use apogee_remoting::{Command, ResponseCode};
 use tokio::time::timeout;
 
 use crate::answer::Refusal;
+use crate::replication::{Quorum, check_members};
 use crate::thread::on_thread;
 use crate::{Broker, registration};
 
@@ -66,7 +67,7 @@ pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) -> 
     }
     match store(broker, &settings, peer, &request, false) {
         Ok(stored) => {
-            let unsettled = Unsettled::of(&settings, stored);
+            let unsettled = Unsettled::of(broker, &settings, stored);
             if unsettled.is_settled() {
                 return unsettled.answer.into();
             }
@@ -83,7 +84,7 @@ async fn send_on_thread(broker: Arc<Broker>, peer: Arc<Peer>, request: Command) 
     let unsettled = on_thread(move || {
         let settings = storing.settings();
         match store(&storing, &settings, &peer, &request, true) {
-            Ok(stored) => Unsettled::of(&settings, stored),
+            Ok(stored) => Unsettled::of(&storing, &settings, stored),
             Err(not_stored) => Unsettled::refused(with_trace(&settings, not_stored.on_thread().into())),
         }
     });
@@ -98,6 +99,7 @@ fn store(
     may_wait_for_disk: bool,
 ) -> Result<Stored, NotStored> {
     let message = SendMessageRequestHeader::of(request).map_err(Refusal::from)?;
+    check_members(broker, settings, message.properties.unwrap_or_default())?;
     if message.batch == Some(true) {
         batch::send(broker, settings, peer, &message, request, may_wait_for_disk)
     } else {
@@ -111,31 +113,38 @@ struct Unsettled {
     end: i64,
     /// How long to wait until the message is durable.
     limit: Option<Duration>,
+    /// The slaves to wait for.
+    quorum: Option<Quorum>,
     is_topic_new: bool,
 }
 
 impl Unsettled {
-    fn of(settings: &BrokerSettings, stored: Stored) -> Self {
+    fn of(broker: &Broker, settings: &BrokerSettings, stored: Stored) -> Self {
         let limit = (stored.waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush)
             .then(|| Duration::from_millis(settings.store.sync_flush_timeout.max(1) as u64));
+        let quorum = if stored.waits { Quorum::of(broker, settings, stored.end) } else { None };
         let answer = with_trace(settings, stored.answer);
-        Self { answer, end: stored.end, limit, is_topic_new: stored.is_topic_new }
+        Self { answer, end: stored.end, limit, quorum, is_topic_new: stored.is_topic_new }
     }
 
     /// Nothing is in the log, so there is nothing to wait for.
     fn refused(answer: Command) -> Self {
-        Self { answer, end: 0, limit: None, is_topic_new: false }
+        Self { answer, end: 0, limit: None, quorum: None, is_topic_new: false }
     }
 
     fn is_settled(&self) -> bool {
-        self.limit.is_none() && !self.is_topic_new
+        self.limit.is_none() && self.quorum.is_none() && !self.is_topic_new
     }
 
     async fn settle(self, broker: &Broker) -> Command {
-        let answer = match self.limit {
-            Some(limit) => durable(broker, self.answer, self.end, limit).await,
-            None => self.answer,
-        };
+        let mut answer = self.answer;
+        if let Some(limit) = self.limit {
+            answer = durable(broker, answer, self.end, limit).await;
+        }
+        if let Some(quorum) = self.quorum {
+            // What the slaves say counts more than what the disk does, as in the reference.
+            answer = quorum.wait(broker, answer, self.end).await;
+        }
         if self.is_topic_new {
             registration::settled(broker).await;
         }

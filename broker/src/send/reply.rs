@@ -28,7 +28,7 @@ pub(crate) fn reply(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) ->
     Reply::later(async move {
         let settings = broker.settings.load_full();
         match deliver(&broker, &settings, &peer, Arc::new(request)).await {
-            Ok(stored) => Unsettled::of(&settings, stored).settle(&broker).await,
+            Ok(stored) => Unsettled::of(&broker, &settings, stored).settle(&broker).await,
             Err(refusal) => with_trace(&settings, refusal.into()),
         }
     })

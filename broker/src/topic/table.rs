@@ -126,6 +126,11 @@ impl TopicTable {
         topics.change([(topic.to_owned(), None)])
     }
 
+    /// Becomes a copy of another broker's table.
+    pub(crate) fn take_over(&self, theirs: TopicConfigSerializeWrapper) -> Saving {
+        self.topics.lock().become_copy(theirs.data_version, theirs.topic_config_table)
+    }
+
     /// Makes a new version of the table as it is, because what is told of every topic changed. For a thread that may wait.
     pub(crate) fn touch(&self) -> Result<(), SaveError> {
         self.topics.lock().change([]).wait()?;

@@ -1,0 +1,99 @@
+//! Each table on its own.
+
+use std::sync::Arc;
+
+use apogee_remoting::protocol::assignment::MessageRequestModeSerializeWrapper;
+use apogee_remoting::protocol::group::{
+    GetAllSubscriptionGroupRequestHeader, GetAllSubscriptionGroupResponseHeader, SubscriptionGroupWrapper,
+};
+use apogee_remoting::protocol::offset::ConsumerOffsetSerializeWrapper;
+use apogee_remoting::protocol::schedule::DelayOffsetSerializeWrapper;
+use apogee_remoting::protocol::topic::{
+    GetAllTopicConfigRequestHeader, GetAllTopicConfigResponseHeader, TopicConfigAndMappingSerializeWrapper,
+    TopicConfigSerializeWrapper,
+};
+use apogee_remoting::{Command, RequestCode, ResponseCode, json};
+use serde::de::DeserializeOwned;
+
+use super::ask;
+use super::pages::{PAGE_SIZE, Page, gather};
+use crate::thread::on_thread;
+use crate::{Broker, schedule, tasks};
+
+/// Topics (21).
+pub(super) async fn topics(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
+    let (data_version, pages) = gather(|first, known| async move {
+        let header = GetAllTopicConfigRequestHeader {
+            topic_seq: Some(first),
+            data_version: Some(&known),
+            max_topic_num: Some(PAGE_SIZE),
+        };
+        let answer =
+            ask(broker, master, Command::request(RequestCode::GET_ALL_TOPIC_CONFIG).with_header(&header)).await?;
+        let body: TopicConfigAndMappingSerializeWrapper = parse(&answer)?;
+        let total = answer.header::<GetAllTopicConfigResponseHeader>().ok().and_then(|header| header.total_topic_num);
+        let count = body.topic_config_table.len();
+        Ok(Page { version: body.data_version, content: body.topic_config_table, count, total })
+    })
+    .await?;
+    let topic_config_table = pages.into_iter().flatten().collect();
+    let saving = broker.topics.take_over(TopicConfigSerializeWrapper { data_version, topic_config_table });
+    saving.done().await.map_err(|error| error.to_string())
+}
+
+/// Groups (201).
+pub(super) async fn groups(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
+    let (data_version, pages) = gather(|first, known| async move {
+        let header = GetAllSubscriptionGroupRequestHeader {
+            group_seq: Some(first),
+            data_version: Some(&known),
+            max_group_num: Some(PAGE_SIZE),
+        };
+        let request = Command::request(RequestCode::GET_ALL_SUBSCRIPTIONGROUP_CONFIG).with_header(&header);
+        let answer = ask(broker, master, request).await?;
+        let body: SubscriptionGroupWrapper = parse(&answer)?;
+        let header = answer.header::<GetAllSubscriptionGroupResponseHeader>();
+        let total = header.ok().and_then(|header| header.total_group_num);
+        Ok(Page { version: body.data_version, count: body.subscription_group_table.len(), content: body, total })
+    })
+    .await?;
+    let mut groups = SubscriptionGroupWrapper { data_version, ..SubscriptionGroupWrapper::default() };
+    for page in pages {
+        groups.subscription_group_table.extend(page.subscription_group_table);
+        groups.forbidden_table.extend(page.forbidden_table);
+    }
+    broker.groups.take_over(groups).done().await.map_err(|error| error.to_string())
+}
+
+/// Where groups are with queues (43).
+pub(super) async fn offsets(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
+    let answer = ask(broker, master, Command::request(RequestCode::GET_ALL_CONSUMER_OFFSET)).await?;
+    broker.offsets.take_over(parse::<ConsumerOffsetSerializeWrapper>(&answer)?);
+    let saving = Arc::clone(broker);
+    on_thread(move || tasks::save_offsets(&saving)).await;
+    Ok(())
+}
+
+/// How far delay levels are delivered (45).
+pub(super) async fn delay_offsets(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
+    let answer = ask(broker, master, Command::request(RequestCode::GET_ALL_DELAY_OFFSET)).await?;
+    broker.schedule.offsets.take_over(parse::<DelayOffsetSerializeWrapper>(&answer)?);
+    schedule::save(broker).await;
+    Ok(())
+}
+
+/// Which groups pull and which pop (402). A master of 4.9.x knows no such modes.
+pub(super) async fn request_modes(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
+    let request = Command::request(RequestCode::GET_ALL_MESSAGE_REQUEST_MODE);
+    let answer = broker.client.call(master, request, super::TIMEOUT).await.map_err(|error| error.to_string())?;
+    if answer.response_code() == ResponseCode::REQUEST_CODE_NOT_SUPPORTED {
+        return Ok(());
+    }
+    let modes = parse::<MessageRequestModeSerializeWrapper>(&answer)?;
+    let saving = Arc::clone(broker);
+    on_thread(move || saving.request_modes.take_over(modes)).await.map_err(|error| error.to_string())
+}
+
+fn parse<T: DeserializeOwned>(answer: &Command) -> Result<T, String> {
+    json::from_slice(&answer.body.bytes()).map_err(|error| error.to_string())
+}

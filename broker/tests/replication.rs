@@ -1,0 +1,183 @@
+//! A master and a slave of one name, with a name server between them.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod harness;
+
+use apogee_config::BrokerRole;
+use apogee_config::BrokerSettings;
+use apogee_remoting::protocol::ha::{ExchangeHAInfoResponseHeader, HARuntimeInfo};
+use apogee_remoting::protocol::kv::KVTable;
+use apogee_remoting::protocol::offset::UpdateConsumerOffsetRequestHeader;
+use apogee_remoting::protocol::pull::PullMessageResponseHeader;
+use apogee_remoting::{Command, RequestCode, ResponseCode, json};
+use harness::{TestBroker, TestNameServer, pull_header, send_header};
+
+/// A broker that registers at a name server.
+async fn broker(name_server: &TestNameServer, change: impl FnOnce(&mut BrokerSettings)) -> TestBroker {
+    let address = name_server.address.clone();
+    let start = TestBroker::start_with(|settings| {
+        settings.broker.namesrv_addr = Some(address);
+        change(settings);
+    });
+    Box::pin(start).await
+}
+
+fn slave(settings: &mut BrokerSettings) {
+    settings.store.broker_role = BrokerRole::Slave;
+    settings.broker.broker_id = 1;
+}
+
+async fn status(broker: &TestBroker) -> HARuntimeInfo {
+    let answer = broker.ok(Command::request(RequestCode::GET_BROKER_HA_STATUS)).await;
+    json::from_slice(&answer.body.bytes()).unwrap()
+}
+
+/// Physical offset of the end of a broker's log.
+async fn end(broker: &TestBroker) -> i64 {
+    let answer = broker.ok(Command::request(RequestCode::GET_BROKER_RUNTIME_INFO)).await;
+    json::from_slice::<KVTable>(&answer.body.bytes()).unwrap().table["commitLogMaxOffset"].parse().unwrap()
+}
+
+async fn caught_up(master: &TestBroker, slave: &TestBroker) {
+    let end_of_master = end(master).await;
+    slave.wait_for("the slave has everything", async |slave| (end(slave).await == end_of_master).then_some(())).await;
+}
+
+fn pull(topic: &str) -> Command {
+    TestBroker::request(RequestCode::PULL_MESSAGE, &pull_header("G", topic))
+}
+
+#[tokio::test]
+async fn a_slave_has_what_its_master_has() {
+    let name_server = TestNameServer::start().await;
+    let master = broker(&name_server, |_| {}).await;
+    let slave = broker(&name_server, slave).await;
+    for n in 0..5 {
+        master.send("Mine", 0, &format!("message {n}")).await;
+    }
+    // The first pull makes the group.
+    master.ok(pull("Mine")).await;
+    let header =
+        UpdateConsumerOffsetRequestHeader { consumer_group: "G", topic: "Mine", queue_id: 0, commit_offset: 3 };
+    master.ok(TestBroker::request(RequestCode::UPDATE_CONSUMER_OFFSET, &header)).await;
+    caught_up(&master, &slave).await;
+
+    let of_master = status(&master).await;
+    assert!(of_master.master && of_master.in_sync_slave_nums == 1, "{of_master:?}");
+    let end = of_master.master_commit_log_max_offset;
+    master
+        .wait_for("the slave has said so", async |master| {
+            (status(master).await.ha_connection_info[0].slave_ack_offset == end).then_some(())
+        })
+        .await;
+    let of_slave = status(&slave).await;
+    assert!(!of_slave.master && of_slave.ha_client_runtime_info.max_offset == end, "{of_slave:?}");
+    assert!(of_slave.ha_client_runtime_info.master_addr.starts_with("127.0.0.1:"), "{of_slave:?}");
+
+    // Topics are copied once a minute; the slave begins with that again.
+    let slave = slave.restart().await;
+    let answer = slave
+        .wait_for("the topic is copied", async |slave| {
+            let answer = slave.call(pull("Mine")).await;
+            (answer.response_code() == ResponseCode::SUCCESS).then_some(answer)
+        })
+        .await;
+    assert_eq!(answer.body.bytes(), master.ok(pull("Mine")).await.body.bytes());
+    let header: PullMessageResponseHeader = answer.header().unwrap();
+    assert_eq!((header.suggest_which_broker_id, header.next_begin_offset), (0, 5));
+    let of = async |broker: &TestBroker, code| broker.ok(Command::request(code)).await.body.bytes();
+    for code in [RequestCode::GET_ALL_TOPIC_CONFIG, RequestCode::GET_ALL_SUBSCRIPTIONGROUP_CONFIG] {
+        let theirs = of(&master, code).await;
+        slave.wait_for("the table is copied", async |slave| (of(slave, code).await == theirs).then_some(())).await;
+    }
+    slave
+        .wait_for("offsets are copied", async |slave| {
+            let offsets = of(slave, RequestCode::GET_ALL_CONSUMER_OFFSET).await;
+            String::from_utf8_lossy(&offsets).contains("\"Mine@G\":{0:3}").then_some(())
+        })
+        .await;
+
+    let send = TestBroker::request(RequestCode::SEND_MESSAGE, &send_header("Mine")).with_body("x".to_owned());
+    assert_eq!(slave.call(send).await.response_code(), ResponseCode::SYSTEM_BUSY);
+    slave.stop().await;
+    master.stop().await;
+}
+
+#[tokio::test]
+async fn a_slave_does_not_follow_a_master_that_lost_what_it_has() {
+    let name_server = TestNameServer::start().await;
+    let master = broker(&name_server, |_| {}).await;
+    let slave = broker(&name_server, slave).await;
+    for n in 0..5 {
+        master.send("T", 0, &format!("message {n}")).await;
+    }
+    caught_up(&master, &slave).await;
+    let before = end(&slave).await;
+
+    let empty = |store: &std::path::Path| std::fs::remove_dir_all(store).unwrap();
+    let master = master.restart_after(empty).await.unwrap();
+    // As long as before, and longer, so that only the bytes tell.
+    for n in 5..15 {
+        master.send("T", 0, &format!("message {n}")).await;
+    }
+    let slave = slave.restart().await;
+    slave
+        .wait_for("the master is known", async |slave| {
+            (!status(slave).await.ha_client_runtime_info.master_addr.is_empty()).then_some(())
+        })
+        .await;
+    assert_eq!((end(&slave).await, status(&master).await.ha_connection_info), (before, vec![]));
+    slave.stop().await;
+    master.stop().await;
+}
+
+#[tokio::test]
+async fn a_synchronous_master_waits_for_as_many_as_it_is_told() {
+    let name_server = TestNameServer::start().await;
+    let synchronous = |settings: &mut BrokerSettings| {
+        settings.store.broker_role = BrokerRole::SyncMaster;
+        settings.store.in_sync_replicas = 2;
+        settings.store.slave_timeout = 50;
+    };
+    let send = || TestBroker::request(RequestCode::SEND_MESSAGE, &send_header("T")).with_body("x".to_owned());
+    let alone = broker(&name_server, synchronous).await;
+    assert_eq!(alone.call(send()).await.response_code(), ResponseCode::FLUSH_SLAVE_TIMEOUT);
+    let master = alone.restart_with(|settings| settings.store.slave_timeout = 60_000).await;
+    let slave = broker(&name_server, slave).await;
+    master.ok(send()).await;
+    assert_eq!(end(&master).await, end(&slave).await, "it was answered when the slave had it");
+    slave.stop().await;
+
+    let master = master.restart_with(|settings| settings.store.in_sync_replicas = 1).await;
+    master.ok(send()).await;
+    let of_4x = |settings: &mut BrokerSettings| {
+        settings.unknown.insert("haSlaveFallbehindMax".to_owned(), "268435456".to_owned());
+    };
+    let master = master.restart_with(of_4x).await;
+    assert_eq!(master.call(send()).await.response_code(), ResponseCode::SLAVE_NOT_AVAILABLE);
+    master.stop().await;
+}
+
+#[tokio::test]
+async fn brokers_tell_one_another_where_they_are() {
+    let master = TestBroker::start().await;
+    let answer = master.ok(Command::request(RequestCode::EXCHANGE_BROKER_HA_INFO)).await;
+    let told: ExchangeHAInfoResponseHeader<'_> = answer.header().unwrap();
+    assert_eq!((told.master_address, told.master_flush_offset), (Some(&*master.address), Some(0)));
+
+    let slave = TestBroker::start_with(slave).await;
+    let tell = Command::request(RequestCode::EXCHANGE_BROKER_HA_INFO)
+        .with_field("masterHaAddress", told.master_ha_address.unwrap())
+        .with_field("masterAddress", &master.address)
+        .with_field("masterFlushOffset", "0");
+    slave.ok(tell).await;
+    master.send("T", 0, "x").await;
+    caught_up(&master, &slave).await;
+
+    let reset = || Command::request(RequestCode::RESET_MASTER_FLUSH_OFFSET).with_field("masterFlushOffset", "17");
+    slave.ok(reset()).await;
+    master.ok(reset()).await;
+    assert_eq!(status(&slave).await.ha_client_runtime_info.master_flush_offset, 17);
+    slave.stop().await;
+    master.stop().await;
+}
