@@ -78,7 +78,7 @@ impl Change<'_> {
         }
         match (self.address, self.ha_address) {
             (Some(address), Some(ha_address)) if self.min_broker_id == MASTER_ID => {
-                replication.set_master(ha_address, address);
+                replication.set_master(ha_address, Some(address));
             }
             (Some(address), None) if self.min_broker_id == MASTER_ID => {
                 tokio::spawn(ask_for_master(Arc::clone(broker), address.to_owned()));
@@ -97,7 +97,7 @@ async fn ask_for_master(broker: Arc<Broker>, address: String) {
         Ok(answer) if answer.response_code() == ResponseCode::SUCCESS => {
             let told = answer.header::<ExchangeHAInfoResponseHeader<'_>>();
             if let Some(ha_address) = told.ok().and_then(|told| told.master_ha_address) {
-                broker.replication.set_master(ha_address, &address);
+                broker.replication.set_master(ha_address, Some(&address));
             }
         }
         Ok(answer) => tracing::warn!(address, code = answer.code, "the master does not say where slaves connect"),

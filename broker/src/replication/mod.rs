@@ -82,16 +82,16 @@ impl Replication {
     pub(crate) fn registered(&self, answer: &RegisterBrokerResponseHeader<'_>) {
         // One that does not know the master says nothing.
         let (Some(ha_address), Some(address)) = (answer.ha_server_addr, answer.master_addr) else { return };
-        self.set_master(ha_address, address);
+        self.set_master(ha_address, Some(address));
     }
 
-    /// Follows a master.
-    fn set_master(&self, ha_address: &str, address: &str) {
+    /// Follows a master, whose broker port may not be known.
+    fn set_master(&self, ha_address: &str, address: Option<&str>) {
         let Some(replica) = &self.replica else { return };
         if !self.is_fixed {
             replica.set_master(Some(ha_address));
         }
-        self.master_address.send_replace(Some(address.to_owned()));
+        self.master_address.send_replace(address.map(str::to_owned));
     }
 
     /// Follows nobody until a master is named again.

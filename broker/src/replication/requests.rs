@@ -33,7 +33,7 @@ pub(crate) fn exchange_addresses(broker: &Broker, request: &Command) -> Answer {
     let mut told =
         ExchangeHAInfoResponseHeader { master_ha_address: None, master_flush_offset: None, master_address: None };
     if let Some(ha_address) = header.master_ha_address {
-        broker.replication.set_master(ha_address, header.master_address.unwrap_or_default());
+        broker.replication.set_master(ha_address, header.master_address);
         if broker.settings().store.sync_master_flush_offset_when_startup && broker.store.master_flushed() == 0 {
             broker.store.set_master_flushed(header.master_flush_offset.unwrap_or(0))?;
         }

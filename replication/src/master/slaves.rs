@@ -37,7 +37,7 @@ pub struct Slave {
 struct Waiter {
     ticket: u64,
     position: i64,
-    slaves: usize,
+    count: usize,
     waker: Waker,
 }
 
@@ -98,13 +98,13 @@ impl Slaves {
         joined
     }
 
-    pub(super) fn acknowledged(this: &Arc<Self>, position: i64, slaves: usize) -> Acknowledged {
-        Acknowledged { slaves: Arc::clone(this), position, count: slaves, ticket: None }
+    pub(super) fn acknowledged(this: &Arc<Self>, position: i64, count: usize) -> Acknowledged {
+        Acknowledged { slaves: Arc::clone(this), position, count, ticket: None }
     }
 
     fn poll(&self, wait: &mut Acknowledged, context: &Context<'_>) -> Poll<()> {
         let state = &mut *self.0.lock();
-        if state.have(wait.position, wait.count) {
+        if have(&state.connected, wait.position, wait.count) {
             return Poll::Ready(());
         }
         let waiting = wait.ticket.and_then(|ticket| state.waiters.iter_mut().find(|waiter| waiter.ticket == ticket));
@@ -117,17 +117,16 @@ impl Slaves {
         state.waiters.push(Waiter {
             ticket: state.tickets,
             position: wait.position,
-            slaves: wait.count,
+            count: wait.count,
             waker: context.waker().clone(),
         });
         Poll::Pending
     }
 }
 
-impl State {
-    fn have(&self, position: i64, count: usize) -> bool {
-        self.connected.iter().filter(|slave| slave.acknowledged() >= position).count() >= count
-    }
+/// Whether at least so many have everything before a physical offset.
+fn have(connected: &[Arc<Slave>], position: i64, count: usize) -> bool {
+    connected.iter().filter(|slave| slave.acknowledged() >= position).count() >= count
 }
 
 /// A slave's place among the others.
@@ -155,10 +154,7 @@ impl Joined {
             let state = &mut *self.slaves.0.lock();
             self.slave.acknowledged.store(position, Ordering::Release);
             let State { connected, waiters, .. } = state;
-            let have = |waiter: &mut Waiter| {
-                connected.iter().filter(|slave| slave.acknowledged() >= waiter.position).count() >= waiter.slaves
-            };
-            waiters.extract_if(.., have).collect()
+            waiters.extract_if(.., |waiter| have(connected, waiter.position, waiter.count)).collect()
         };
         for waiter in ready {
             waiter.waker.wake();

@@ -92,7 +92,7 @@ impl Replica {
                 last_told.clear();
             }
             // Another master is tried at once.
-            let _ = timeout(back_off, master.changed()).await.inspect(|_| master.mark_changed());
+            let _ = timeout(back_off, master.changed()).await;
             back_off = (back_off * 2).min(LONGEST_BACK_OFF);
         }
     }

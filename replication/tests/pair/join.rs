@@ -48,16 +48,13 @@ async fn an_empty_slave_begins_with_the_last_file() {
 
 #[tokio::test]
 async fn old_files_are_sent_as_new_ones_are() {
-    let (master, slave) = (Node::new(), Node::new());
+    let (master, slave) = (Node::large(), Node::large());
     let serving = Serving::start(&master).await;
     let following = Following::start(&slave, &serving.address, Fit::Proved);
     master.append(10);
     caught_up(&master, &slave).await;
     following.stop().await;
-    // More than is sent from memory, and than stays mapped.
-    while master.store.max_physical_offset() < 20 << 20 {
-        master.append(1000);
-    }
+    master.append_much();
     let following = Following::start(&slave, &serving.address, Fit::Proved);
     caught_up(&master, &slave).await;
     assert_same(&master, &slave);
@@ -66,16 +63,14 @@ async fn old_files_are_sent_as_new_ones_are() {
 
 #[tokio::test]
 async fn one_slave_that_reads_nothing_holds_up_no_other() {
-    let (master, slave) = (Node::new(), Node::new());
+    let (master, slave) = (Node::large(), Node::large());
     let patient = Options { silence: Duration::from_mins(1), ..options() };
     let serving = Serving::with(&master, patient).await;
     let mut deaf = tokio::net::TcpStream::connect(&serving.address).await.unwrap();
     deaf.write_all(&encode_report(0)).await.unwrap();
     until("it is there", || serving.master.slaves().list().len() == 1).await;
     let following = Following::start(&slave, &serving.address, Fit::Proved);
-    while master.store.max_physical_offset() < 20 << 20 {
-        master.append(1000);
-    }
+    master.append_much();
     caught_up(&master, &slave).await;
     assert_same(&master, &slave);
     let slaves = serving.master.slaves().list();

@@ -35,6 +35,11 @@ impl Node {
         Self::open(tempfile::tempdir().unwrap(), FILE)
     }
 
+    /// One whose files are large: making a file takes time.
+    pub fn large() -> Self {
+        Self::open(tempfile::tempdir().unwrap(), 4 << 20)
+    }
+
     pub fn open(folder: TempDir, file_size: i32) -> Self {
         let config = MessageStoreConfig {
             store_path_root_dir: folder.path().join("store").to_string_lossy().into_owned(),
@@ -56,6 +61,14 @@ impl Node {
     pub fn append(&self, count: usize) {
         for n in 0..count {
             let body = vec![n as u8; 20 + n * 37 % 900];
+            self.store.append(&draft(&body)).unwrap();
+        }
+    }
+
+    /// Appends more than is sent from memory, and than stays mapped.
+    pub fn append_much(&self) {
+        let body = vec![7; 30_000];
+        while self.store.max_physical_offset() < 20 << 20 {
             self.store.append(&draft(&body)).unwrap();
         }
     }
@@ -102,7 +115,7 @@ pub fn draft(body: &[u8]) -> Draft<'_> {
 }
 
 pub fn options() -> Options {
-    let (heartbeat, silence) = (Duration::from_millis(50), Duration::from_millis(400));
+    let (heartbeat, silence) = (Duration::from_millis(50), Duration::from_millis(200));
     Options { heartbeat, silence, ..Options::from_config(&MessageStoreConfig::default()) }
 }
 

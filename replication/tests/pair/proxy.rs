@@ -112,13 +112,16 @@ async fn copy(
     Ok((from, to))
 }
 
+/// Connections that something happens to.
+const BAD: usize = 6;
+
 /// The slave has everything in the end, whatever the network does.
 async fn survives(seed: u64) {
     let (master, slave) = (Node::new(), Node::new());
     let serving = Serving::with(&master, urgent()).await;
-    let proxy = Proxy::start(serving.address.clone(), seed, 12).await;
+    let proxy = Proxy::start(serving.address.clone(), seed, BAD).await;
     let following = Following::start(&slave, &proxy.address, Fit::Proved);
-    while proxy.connections.load(Ordering::Relaxed) <= 12 {
+    while proxy.connections.load(Ordering::Relaxed) <= BAD {
         master.append(20);
         let end = master.store.max_physical_offset();
         let _ = tokio::time::timeout(Duration::from_millis(20), serving.master.acknowledged(end, 1)).await;
