@@ -110,6 +110,8 @@ impl Service for Router {
             Code::SEND_MESSAGE
                 | Code::SEND_MESSAGE_V2
                 | Code::SEND_BATCH_MESSAGE
+                | Code::SEND_REPLY_MESSAGE
+                | Code::SEND_REPLY_MESSAGE_V2
                 | Code::PULL_MESSAGE
                 | Code::LITE_PULL_MESSAGE
                 | Code::QUERY_MESSAGE

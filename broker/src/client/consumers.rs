@@ -133,7 +133,9 @@ impl Consumers {
     fn remove_member(&self, name: &str, peer: &Peer) -> Option<MembersChanged> {
         let group = self.group(name)?;
         let mut state = group.state.write();
-        state.members.remove(peer)?;
+        if !state.members.remove(peer) {
+            return None;
+        }
         let tell = state.message_model != MessageModel::Broadcasting;
         let changed = MembersChanged { peers: state.members.peers() };
         drop(state);

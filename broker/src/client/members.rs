@@ -28,9 +28,9 @@ impl Members {
         self.0.insert(client.peer.id(), client.clone()).is_none()
     }
 
-    /// Gives the client if it was there.
-    pub(crate) fn remove(&mut self, peer: &Peer) -> Option<Client> {
-        self.0.remove(&peer.id())
+    /// Says whether the client was there.
+    pub(crate) fn remove(&mut self, peer: &Peer) -> bool {
+        self.0.remove(&peer.id()).is_some()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -11,38 +11,48 @@ use super::{Client, Members};
 #[derive(Default)]
 pub(crate) struct Producers {
     groups: DashMap<Arc<str>, Members>,
-    by_peer: DashMap<u64, Vec<Arc<str>>>,
+    by_peer: DashMap<u64, Connected>,
     /// The connection on which a client of this id was taken up last.
     by_id: DashMap<String, Arc<Peer>>,
+}
+
+/// A connection with producers.
+struct Connected {
+    /// What the client called itself first.
+    id: String,
+    groups: Vec<Arc<str>>,
 }
 
 impl Producers {
     /// Takes up a client of a group or notes that it lives.
     pub(crate) fn heartbeat(&self, group: &str, client: &Client) {
         let name: Arc<str> = Arc::from(group);
-        if self.groups.entry(Arc::clone(&name)).or_default().heartbeat(client) {
-            self.by_peer.entry(client.peer.id()).or_default().push(name);
-            self.by_id.insert(client.id.clone(), Arc::clone(&client.peer));
+        if !self.groups.entry(Arc::clone(&name)).or_default().heartbeat(client) {
+            return;
         }
+        let mut connected = self.by_peer.entry(client.peer.id()).or_insert_with(|| {
+            self.by_id.insert(client.id.clone(), Arc::clone(&client.peer));
+            Connected { id: client.id.clone(), groups: Vec::new() }
+        });
+        connected.groups.push(name);
     }
 
     /// Removes a client from a group, at its own wish.
     pub(crate) fn unregister(&self, group: &str, peer: &Peer) {
-        let Some(mut groups) = self.by_peer.get_mut(&peer.id()) else { return };
-        groups.retain(|name| **name != *group);
-        let was_last = groups.is_empty();
-        drop(groups);
-        let removed = self.remove_member(group, peer);
-        if was_last {
-            self.forget_id(removed, peer);
+        self.remove_member(group, peer);
+        if let Some(mut connected) = self.by_peer.get_mut(&peer.id()) {
+            connected.groups.retain(|name| **name != *group);
+        }
+        if let Some((_, connected)) = self.by_peer.remove_if(&peer.id(), |_, connected| connected.groups.is_empty()) {
+            self.forget_id(&connected.id, peer);
         }
     }
 
     /// Removes a client whose connection ended from all its groups.
     pub(crate) fn connection_closed(&self, peer: &Peer) {
-        for group in self.by_peer.remove(&peer.id()).map(|(_, groups)| groups).unwrap_or_default() {
-            let removed = self.remove_member(&group, peer);
-            self.forget_id(removed, peer);
+        if let Some((_, connected)) = self.by_peer.remove(&peer.id()) {
+            connected.groups.iter().for_each(|group| self.remove_member(group, peer));
+            self.forget_id(&connected.id, peer);
         }
     }
 
@@ -68,16 +78,15 @@ impl Producers {
         self.groups.get(group).map(|members| members.iter().cloned().collect()).unwrap_or_default()
     }
 
-    fn remove_member(&self, group: &str, peer: &Peer) -> Option<Client> {
-        let removed = self.groups.get_mut(group).and_then(|mut members| members.remove(peer));
+    fn remove_member(&self, group: &str, peer: &Peer) {
+        if let Some(mut members) = self.groups.get_mut(group) {
+            members.remove(peer);
+        }
         self.groups.remove_if(group, |_, members| members.is_empty());
-        removed
     }
 
     /// A client that came back on another connection keeps its id.
-    fn forget_id(&self, client: Option<Client>, peer: &Peer) {
-        if let Some(client) = client {
-            self.by_id.remove_if(&client.id, |_, known| known.id() == peer.id());
-        }
+    fn forget_id(&self, id: &str, peer: &Peer) {
+        self.by_id.remove_if(id, |_, known| known.id() == peer.id());
     }
 }
