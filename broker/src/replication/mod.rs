@@ -12,7 +12,6 @@ mod status;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use apogee_config::{BrokerRole, BrokerSettings};
 use apogee_remoting::protocol::register::RegisterBrokerResponseHeader;
@@ -48,8 +47,6 @@ pub(crate) struct Replication {
     members: AtomicI64,
     /// End of the log at the start, which slaves may ask for.
     initial_max_offset: i64,
-    /// After so long without a word the master counts as gone.
-    silence: Duration,
 }
 
 impl Replication {
@@ -58,7 +55,6 @@ impl Replication {
         let options = Options::from_config(&settings.store);
         let fixed = settings.store.ha_master_address.as_deref().filter(|address| address.len() >= SHORTEST_ADDRESS);
         let is_fixed = fixed.is_some();
-        let silence = options.silence;
         let is_slave = settings.store.broker_role == BrokerRole::Slave;
         let replica = is_slave.then(|| {
             store.set_refused(Some("this is a slave"));
@@ -74,7 +70,6 @@ impl Replication {
             min_broker_id: AtomicI64::new(MASTER_ID),
             members: AtomicI64::new(i64::from(settings.store.total_replicas)),
             initial_max_offset: store.max_physical_offset(),
-            silence,
         }
     }
 
@@ -109,7 +104,7 @@ impl Replication {
 
     /// Whether this is a slave whose master lives, so that its consumers had better read from there.
     pub(crate) fn has_living_master(&self) -> bool {
-        let is_heard = |replica: &Replica| replica.status().since_read().is_some_and(|since| since < self.silence);
+        let is_heard = |replica: &Replica| replica.status().since_read().is_some();
         self.replica.as_ref().is_some_and(is_heard) && self.min_broker_id.load(Ordering::Relaxed) == MASTER_ID
     }
 }

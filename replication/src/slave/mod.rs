@@ -77,9 +77,11 @@ impl Replica {
             };
             let before = self.store.max_physical_offset();
             let lost = tokio::select! {
-                lost = self.attempt(&address, &check) => lost,
-                _ = master.changed() => continue,
+                lost = self.attempt(&address, &check) => Some(lost),
+                _ = master.changed() => None,
             };
+            self.status.note_lost();
+            let Some(lost) = lost else { continue };
             let text = lost.to_string();
             if text == last_told {
                 debug!(master = address, reason = text, "replication is interrupted, as before");

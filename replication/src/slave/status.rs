@@ -15,7 +15,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// How long ago anything came from the master; `None` before the first time.
+    /// How long ago anything came from the master; `None` while there is no connection that anything came over.
     pub fn since_read(&self) -> Option<Duration> {
         self.read.lock().map(|at| at.elapsed())
     }
@@ -33,6 +33,10 @@ impl Status {
     pub(super) fn note_read(&self, bytes: usize) {
         *self.read.lock() = Some(Instant::now());
         self.rate.add(bytes);
+    }
+
+    pub(super) fn note_lost(&self) {
+        *self.read.lock() = None;
     }
 
     pub(super) fn note_written(&self) {

@@ -1,5 +1,6 @@
 //! Slaves that come, go and come back.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use apogee_replication::Options;
@@ -8,6 +9,7 @@ use apogee_replication::slave::Fit;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::pair::{FILE, Following, Node, Serving, assert_same, caught_up, draft, options, until};
+use crate::proxy::Proxy;
 
 #[tokio::test]
 async fn a_slave_from_the_beginning_has_all_of_it() {
@@ -106,8 +108,9 @@ async fn a_slave_that_cannot_follow_is_refused() {
     slave.append(50);
     slave.store.append(&draft(&[1; 77])).unwrap();
     let own = slave.log_from(0);
-    let following = Following::start(&slave, &serving.address, Fit::Unknown);
-    until("it was tried", || following.replica.status().since_read().is_some()).await;
+    let proxy = Proxy::start(serving.address.clone(), 0, 0).await;
+    let following = Following::start(&slave, &proxy.address, Fit::Unknown);
+    until("it was tried, and again", || proxy.connections.load(Ordering::Relaxed) > 1).await;
     following.stop().await;
     assert!(slave.log_from(0) == own, "nothing was added to it");
 }

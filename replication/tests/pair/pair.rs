@@ -148,18 +148,16 @@ impl Serving {
 
 /// A slave that follows.
 pub struct Following {
-    pub replica: Arc<Replica>,
     task: JoinHandle<()>,
 }
 
 impl Following {
     pub fn start(node: &Node, address: &str, fit: Fit) -> Self {
         node.store.set_refused(Some("this is a slave"));
-        let replica = Arc::new(Replica::new(Arc::clone(&node.store), options()));
+        let replica = Replica::new(Arc::clone(&node.store), options());
         replica.set_master(Some(address));
-        let following = Arc::clone(&replica);
-        let task = tokio::spawn(async move { following.run(|| async move { Ok(fit) }).await });
-        Self { replica, task }
+        let task = tokio::spawn(async move { replica.run(|| async move { Ok(fit) }).await });
+        Self { task }
     }
 
     pub async fn stop(self) {

@@ -14,14 +14,15 @@ use tokio::task::JoinHandle;
 use crate::pair::{Following, Node, Serving, assert_same, caught_up, urgent};
 
 /// Forwards connections, and does something bad to each of the first `bad` ones.
-struct Proxy {
-    address: String,
-    connections: Arc<AtomicUsize>,
+pub struct Proxy {
+    pub address: String,
+    /// Taken so far.
+    pub connections: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
 impl Proxy {
-    async fn start(target: String, seed: u64, bad: usize) -> Self {
+    pub async fn start(target: String, seed: u64, bad: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let connections = Arc::new(AtomicUsize::new(0));
