@@ -14,7 +14,7 @@ use apogee_remoting::json;
 use apogee_remoting::message::id::UniqueIds;
 use apogee_remoting::server::{BindError, ConnectionOptions, Server, ServerOptions};
 use apogee_store::dispatch::DelayLevels;
-use apogee_store::{Arrival, ArrivalListener, Store};
+use apogee_store::{Arrival, ArrivalListener, Hooks, Store};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
@@ -157,12 +157,13 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
     let held_pulls = Arc::new(HeldPulls::default());
     let alarm = Arc::new(Alarm::default());
     let arrivals = Arrivals { held_pulls: Arc::clone(&held_pulls), alarm: Arc::clone(&alarm) };
-    let store = Store::open(&settings.store, Arc::new(arrivals))?;
-
     let topic_changes = Arc::new(TopicChanges::new());
     let topics = state_file(&settings, "topics.json");
     let saved = read(&topics)?;
     let topics = TopicTable::new(topics, saved, &settings, clock, Arc::clone(&topic_changes));
+    let hooks = Hooks { queue_kinds: Arc::new(topics.clone()), ..Hooks::from(Arc::new(arrivals)) };
+    let store = Store::open(&settings.store, hooks)?;
+
     let groups = state_file(&settings, "subscriptionGroup.json");
     let saved = read(&groups)?;
     let groups = GroupTable::new(groups, saved, clock);

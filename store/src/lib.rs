@@ -18,12 +18,13 @@ mod stop;
 mod store;
 
 pub use checkpoint::{Checkpoint, Positions};
-pub use dispatch::{Arrival, ArrivalListener};
+pub use dispatch::{Arrival, ArrivalListener, BitMaps};
 pub use index::IndexKind;
 pub use log::{
     AppendError, Appended, FileStretch, NeverReached, RawError, RecoverError, SegmentsError, Stretch, check_record,
 };
 pub use marks::{AbortMark, StoreLock};
 pub use name_map::NameMap;
+pub use queue::{QueueKind, QueueKinds};
 pub use read::{Boundary, GetRequest, GetResult, GetStatus, MessageFilter};
-pub use store::{Expired, ExpiryRound, KeyQuery, KeyQueryResult, OpenError, Store};
+pub use store::{Expired, ExpiryRound, Hooks, KeyQuery, KeyQueryResult, OpenError, Store};

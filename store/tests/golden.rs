@@ -1,6 +1,8 @@
 //! Stores written by the reference must read as the reference read them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking; helpers of integration tests are not seen as tests")]
 
+#[path = "golden/derived.rs"]
+mod derived;
 #[path = "golden/expectation.rs"]
 mod expectation;
 #[path = "golden/opened.rs"]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use apogee_remoting::message::java_hash::java_hash;
 use apogee_remoting::message::properties::Properties;
 use apogee_store::MessageFilter;
+use apogee_store::queue::ExtensionUnit;
 
 /// A tag subscription, reduced to hash codes. Codes collide, so a client filters once more by the
 /// tags themselves; what does not pass here it need not see.
@@ -45,7 +46,7 @@ impl TagFilter {
 }
 
 impl MessageFilter for TagFilter {
-    fn matches_queue(&self, tags_code: i64) -> bool {
+    fn matches_queue(&self, tags_code: i64, _: Option<&ExtensionUnit>) -> bool {
         self.matches(tags_code)
     }
 

@@ -1,4 +1,4 @@
-//! Several messages in one request.
+//! Several messages in one request: records of their own or, for topics with batch queues, one record.
 
 use apogee_config::BrokerSettings;
 use apogee_remoting::message::batch::{BatchMember, decode};
@@ -10,17 +10,18 @@ use apogee_remoting::protocol::send::{SendMessageRequestHeader, SendMessageRespo
 use apogee_remoting::protocol::topic::TopicFilterType;
 use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, ResponseCode};
-use apogee_store::AppendError;
+use apogee_store::{AppendError, QueueKind};
 
-use super::{NotStored, Stored, check, refusal};
+use super::{NotStored, Stored, check, inner_batch, refusal};
 use crate::Broker;
 use crate::answer::Refusal;
 use crate::names;
+use crate::topic::queue_kind;
 
 /// Longest topic of a batch, as in the reference.
 const LONGEST_TOPIC: usize = 127;
 
-/// Stores the members of a batch next to one another, each as a record of its own, all or none.
+/// Stores the members of a batch, all or none: next to one another, each as a record of its own, or as one record.
 pub(super) fn send(
     broker: &Broker,
     settings: &BrokerSettings,
@@ -50,22 +51,29 @@ pub(super) fn send(
     if members.is_empty() {
         return Err(illegal("the batch holds no message".to_owned()).into());
     }
-    // A member without a last separator gets it: later readers would run its value into what follows.
-    let properties: Vec<_> = members.iter().map(|member| PropertiesBuf::from_text(member.properties)).collect();
+    let sent = Properties::new(message.properties.unwrap_or_default().as_bytes());
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
     let draft = Draft {
         topic: message.topic,
         queue_id,
-        flag: 0,
+        flag: message.flag,
         sys_flag: message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 },
         born_timestamp: message.born_timestamp,
         born_host: peer.address(),
         store_host: broker.store_host,
         reconsume_times: message.reconsume_times.unwrap_or(0),
         prepared_transaction_offset: 0,
-        body: &[],
+        body: &body,
         properties: &[],
     };
+    if queue_kind(&topic) == QueueKind::Batch && sent.get(key::UNIQ_KEY).is_some() {
+        return inner_batch::send(broker, settings, &draft, sent, members.len(), is_new);
+    }
+    if message.sys_flag & sys_flag::INNER_BATCH != 0 || sent.get(key::INNER_NUM).is_some() {
+        return Err(refusal::illegal(settings).into());
+    }
+    // A member without a last separator gets it: later readers would run its value into what follows.
+    let properties: Vec<_> = members.iter().map(|member| PropertiesBuf::from_text(member.properties)).collect();
     let drafts = members.iter().zip(&properties).map(|(member, properties)| Draft {
         flag: member.flag,
         body: member.body,
@@ -87,7 +95,6 @@ pub(super) fn send(
         }
         OffsetMessageId { store_host: broker.store_host, offset: one.physical_offset }.write(&mut ids);
     }
-    let sent = Properties::new(message.properties.unwrap_or_default().as_bytes());
     let header = SendMessageResponseHeader {
         msg_id: &ids,
         queue_id,

@@ -2,6 +2,7 @@
 
 mod batch;
 mod check;
+mod inner_batch;
 mod properties;
 mod refusal;
 mod reply;

@@ -58,12 +58,25 @@ pub(super) fn for_single<'a>(
     if unique_key.is_none() {
         properties.push(key::UNIQ_KEY, broker.unique_ids.next(broker.now()));
     }
+    push_own(&mut properties, settings);
+    let delay_level = delay.map_or(Ok(0), delay_level)?;
+    Ok(SingleProperties { stored: properties, unique_key, waits, delay_level, is_half, is_timer })
+}
+
+/// Properties of a batch that becomes one record, of `count` messages.
+pub(super) fn for_inner_batch(settings: &BrokerSettings, sent: Properties<'_>, count: usize) -> PropertiesBuf {
+    let kept = sent.iter().filter(|(name, _)| !is_replaced(name) && *name != key::INNER_NUM.as_bytes());
+    let mut properties: PropertiesBuf = kept.collect();
+    push_own(&mut properties, settings);
+    properties.push(key::INNER_NUM, count.to_string());
+    properties
+}
+
+fn push_own(properties: &mut PropertiesBuf, settings: &BrokerSettings) {
     properties
         .push(key::MSG_REGION, &settings.broker.region_id)
         .push(key::TRACE_ON, if settings.broker.trace_on { "true" } else { "false" })
         .push(key::CLUSTER, &settings.broker.broker_cluster_name);
-    let delay_level = delay.map_or(Ok(0), delay_level)?;
-    Ok(SingleProperties { stored: properties, unique_key, waits, delay_level, is_half, is_timer })
 }
 
 /// Any of these asks for delivery at a time.

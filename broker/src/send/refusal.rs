@@ -23,17 +23,22 @@ pub(crate) fn refusal(broker: &Broker, settings: &BrokerSettings, error: &Append
         )
     };
     match error {
-        AppendError::MessageTooLarge { .. } | AppendError::Draft(_) | AppendError::Properties => Refusal::new(
-            ResponseCode::MESSAGE_ILLEGAL,
-            format!(
-                "the message is illegal, maybe msg body or properties length not matched. msg body length limit {}B, msg \
-                 properties length limit 32KB.",
-                settings.store.max_message_size
-            ),
-        ),
+        AppendError::MessageTooLarge { .. } | AppendError::Draft(_) | AppendError::Properties => illegal(settings),
         AppendError::Queue { .. } => Refusal::new(ResponseCode::INVALID_PARAMETER, error.to_string()),
         AppendError::DiskFull(_) | AppendError::NotWritable(_) | AppendError::Broken(_) | AppendError::Shutdown => {
             not_available()
         }
     }
+}
+
+/// A message cannot be stored as it is.
+pub(super) fn illegal(settings: &BrokerSettings) -> Refusal {
+    Refusal::new(
+        ResponseCode::MESSAGE_ILLEGAL,
+        format!(
+            "the message is illegal, maybe msg body or properties length not matched. msg body length limit {}B, msg \
+             properties length limit 32KB.",
+            settings.store.max_message_size
+        ),
+    )
 }

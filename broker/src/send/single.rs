@@ -11,7 +11,7 @@ use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, ResponseCode};
 
 use super::properties::SingleProperties;
-use super::{NotStored, Stored, check, properties, refusal};
+use super::{NotStored, Stored, check, inner_batch, properties, refusal};
 use crate::answer::Refusal;
 use crate::{Broker, names, retry, transaction};
 
@@ -71,8 +71,13 @@ pub(super) fn send(
         body: &body,
         properties: properties.as_bytes(),
     };
-    let appended = broker.store.append(&draft).map_err(|error| refusal::refusal(broker, settings, &error))?;
-    broker.stats.stored(target.0, 1, appended.size);
+    let batch = inner_batch::messages_in(broker, settings, &draft)?;
+    let appended = match batch {
+        None => broker.store.append(&draft),
+        Some(count) => broker.store.append_inner_batch(&draft, count),
+    };
+    let appended = appended.map_err(|error| refusal::refusal(broker, settings, &error))?;
+    broker.stats.stored(target.0, batch.map_or(1, |count| count as usize), appended.size);
     if target.0 == names::HALF_TOPIC {
         broker.transactions.metrics.add(message.topic, 1);
     }

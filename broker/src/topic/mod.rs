@@ -4,6 +4,9 @@ mod requests;
 mod system;
 mod table;
 
+use apogee_remoting::protocol::topic::TopicConfig;
+use apogee_store::QueueKind;
+
 pub(crate) use requests::{clean_unused, delete, get, get_all, own, page_start, update, update_list};
 pub(crate) use system::is_system_topic;
 pub(crate) use table::TopicTable;
@@ -18,3 +21,11 @@ pub(crate) const PERM_INHERIT: i32 = 1;
 pub(crate) const SYS_FLAG_UNIT: i32 = 1;
 /// Bit of a topic's system flag: subscribed by a unit.
 pub(crate) const SYS_FLAG_UNIT_SUB: i32 = 2;
+
+/// Of which kind the queues of a topic are.
+pub(crate) fn queue_kind(topic: &TopicConfig) -> QueueKind {
+    match topic.attributes.get("queue.type") {
+        Some(kind) if kind == QueueKind::Batch.name() => QueueKind::Batch,
+        _ => QueueKind::Simple,
+    }
+}

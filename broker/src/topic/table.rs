@@ -7,14 +7,16 @@ use apogee_config::state_file::StateFile;
 use apogee_remoting::json;
 use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_remoting::protocol::topic::{TopicConfig, TopicConfigSerializeWrapper};
+use apogee_store::{QueueKind, QueueKinds};
 
-use super::{PERM_INHERIT, system};
+use super::{PERM_INHERIT, queue_kind, system};
 use crate::attributes;
 use crate::clock::Clock;
 use crate::registration::TopicChanges;
 use crate::saved_table::{Entries, SaveError, SavedTable, Saving};
 
-/// All topics. The name servers are told of every change that is on disk.
+/// All topics. The name servers are told of every change that is on disk. Clones are the same table.
+#[derive(Clone)]
 pub(crate) struct TopicTable {
     topics: Arc<SavedTable<TopicConfig>>,
     /// Told of every change: the name servers have to learn of it.
@@ -148,6 +150,12 @@ impl TopicTable {
     pub(crate) fn snapshot(&self) -> TopicConfigSerializeWrapper {
         let (version, topics) = self.topics.snapshot();
         wrapped(version, topics)
+    }
+}
+
+impl QueueKinds for TopicTable {
+    fn queue_kind(&self, topic: &str) -> Option<QueueKind> {
+        self.get(topic).map(|config| queue_kind(&config))
     }
 }
 

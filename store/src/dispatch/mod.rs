@@ -4,6 +4,7 @@
 //! again from any earlier position without harm.
 
 mod arrival;
+mod bit_map;
 mod delay;
 mod flush;
 mod progress;
@@ -12,6 +13,7 @@ mod units;
 mod walk;
 
 pub use arrival::{Arrival, ArrivalListener};
+pub use bit_map::BitMaps;
 pub use delay::DelayLevels;
 pub use flush::{FlushIntervals, QueueFlusher};
 pub use progress::Progress;

@@ -8,9 +8,10 @@ use apogee_remoting::message::properties::key;
 use tracing::error;
 
 use super::arrival::{Arrival, ArrivalListener};
+use super::bit_map::BitMaps;
 use super::delay::DelayLevels;
 use super::walk::DispatchError;
-use crate::queue::{Appended, QueueTable, Unit, is_queued};
+use crate::queue::{Appended, Entry, Queue, QueueKind, QueueTable, Unit, is_queued};
 use crate::read::record::RecordFields;
 
 /// Puts units of records into queues.
@@ -20,6 +21,7 @@ pub(super) struct QueueBuilder {
     /// Whether messages also go to the light queues their properties name (enableMultiDispatch).
     pub(super) light_queues: bool,
     pub(super) listener: Option<Arc<dyn ArrivalListener>>,
+    pub(super) bit_maps: Option<Arc<dyn BitMaps>>,
     /// Where the walk began, while it still can begin earlier: a gap in a queue that ends before it is no gap of the log,
     /// but units that are missing.
     pub(super) began: Option<i64>,
@@ -27,7 +29,14 @@ pub(super) struct QueueBuilder {
 
 impl QueueBuilder {
     pub(super) fn new(queues: Arc<QueueTable>) -> Self {
-        Self { queues, delays: DelayLevels::default(), light_queues: false, listener: None, began: None }
+        Self {
+            queues,
+            delays: DelayLevels::default(),
+            light_queues: false,
+            listener: None,
+            bit_maps: None,
+            began: None,
+        }
     }
 
     /// Puts the unit of a record where it belongs.
@@ -70,7 +79,7 @@ impl QueueBuilder {
         let appended = self
             .queues
             .get_or_create(topic, queue_id)
-            .and_then(|queue| queue.append(offset, unit).map(|appended| (queue, appended)));
+            .and_then(|queue| self.append(record, &queue, offset, unit).map(|appended| (queue, appended)));
         match appended {
             Ok((queue, Appended::Added)) => {
                 if let Some(listener) = &self.listener {
@@ -98,6 +107,16 @@ impl QueueBuilder {
             Err(source) => return Err(DispatchError::Queue { position, source }),
         }
         Ok(())
+    }
+
+    fn append(&self, record: &RecordFields<'_>, queue: &Queue, offset: i64, unit: Unit) -> io::Result<Appended> {
+        let (offset, count) = match record.inner_batch().filter(|_| queue.kind() == QueueKind::Batch) {
+            Some((base, count)) => (base, count),
+            None => (offset, 1),
+        };
+        let bit_maps = self.bit_maps.as_ref().filter(|_| queue.takes_bit_maps());
+        let bit_map = bit_maps.and_then(|bit_maps| bit_maps.bit_map(record)).unwrap_or_default();
+        queue.append(Entry { offset, count, unit, store_timestamp: record.store_timestamp }, &bit_map)
     }
 
     /// Puts the unit into the light queues that the record names.

@@ -8,6 +8,7 @@ use thiserror::Error;
 use tracing::{error, warn};
 
 use super::arrival::ArrivalListener;
+use super::bit_map::BitMaps;
 use super::delay::DelayLevels;
 use super::progress::{Progress, Published};
 use super::units::QueueBuilder;
@@ -130,6 +131,14 @@ impl Dispatch {
     pub fn with_listener(mut self, listener: Arc<dyn ArrivalListener>) -> Self {
         if let Some(queues) = &mut self.queues {
             queues.listener = Some(listener);
+        }
+        self
+    }
+
+    /// Asks `bit_maps` what to store in extensions of queues.
+    pub fn with_bit_maps(mut self, bit_maps: Option<Arc<dyn BitMaps>>) -> Self {
+        if let Some(queues) = &mut self.queues {
+            queues.bit_maps = bit_maps;
         }
         self
     }

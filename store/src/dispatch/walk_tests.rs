@@ -30,7 +30,7 @@ impl Fixture {
 
 fn units(queues: &QueueTable, topic: &str, queue_id: i32) -> Vec<Unit> {
     let queue = queues.get(topic, queue_id).unwrap();
-    queue.iter_from(queue.min_offset()).map(|entry| entry.unwrap().1).collect()
+    queue.iter_from(queue.min_offset()).map(|entry| entry.unwrap().unit).collect()
 }
 
 #[test]

@@ -27,6 +27,15 @@ pub struct Appended {
 }
 
 impl Appended {
+    pub(super) fn new(placement: &Placement, size: usize) -> Self {
+        Self {
+            physical_offset: placement.physical_offset,
+            size,
+            queue_offset: placement.queue_offset,
+            store_timestamp: placement.store_timestamp,
+        }
+    }
+
     /// Physical offset behind the record: what to wait for when it has to be on disk.
     pub fn end(&self) -> i64 {
         self.physical_offset + self.size as i64
@@ -65,16 +74,11 @@ impl CommitLog {
             let size = buffer.len();
             let appended = {
                 let mut appender = self.lock_for(size)?;
-                let placement = self.place(&mut appender, queue, is_queued(draft.sys_flag), 0);
+                let placement = self.place(&mut appender, queue, offsets_of(draft), 0);
                 placement.write(buffer, self.options.property_crc);
                 appender.copy(buffer);
                 self.publish(&mut appender, placement.store_timestamp);
-                Appended {
-                    physical_offset: placement.physical_offset,
-                    size,
-                    queue_offset: placement.queue_offset,
-                    store_timestamp: placement.store_timestamp,
-                }
+                Appended::new(&placement, size)
             };
             self.appended(buffer);
             Ok(appended)
@@ -92,10 +96,10 @@ impl CommitLog {
         self.gate.check()?;
         ENCODED.with_borrow_mut(|buffer| {
             buffer.clear();
-            let mut records: SmallVec<[(&Queue, bool, usize); 32]> = SmallVec::new();
+            let mut records: SmallVec<[(&Queue, i64, usize); 32]> = SmallVec::new();
             for (draft, queue) in messages {
                 self.encode(&draft, buffer)?;
-                records.push((queue, is_queued(draft.sys_flag), buffer.len()));
+                records.push((queue, offsets_of(&draft), buffer.len()));
             }
             if records.is_empty() {
                 return Ok(Batch::new());
@@ -104,17 +108,12 @@ impl CommitLog {
                 let mut appender = self.lock_for(buffer.len())?;
                 let mut placed = Batch::with_capacity(records.len());
                 let mut start = 0;
-                for (queue, is_queued, end) in records {
-                    let placement = self.place(&mut appender, queue, is_queued, start);
+                for (queue, offsets, end) in records {
+                    let placement = self.place(&mut appender, queue, offsets, start);
                     let record = &mut buffer[start..end];
                     placement.write(record, self.options.property_crc);
                     appender.copy(record);
-                    placed.push(Appended {
-                        physical_offset: placement.physical_offset,
-                        size: end - start,
-                        queue_offset: placement.queue_offset,
-                        store_timestamp: placement.store_timestamp,
-                    });
+                    placed.push(Appended::new(&placement, end - start));
                     start = end;
                 }
                 let last = appender.last_timestamp;
@@ -126,7 +125,7 @@ impl CommitLog {
         })
     }
 
-    fn encode(&self, draft: &Draft<'_>, buffer: &mut Vec<u8>) -> Result<(), AppendError> {
+    pub(super) fn encode(&self, draft: &Draft<'_>, buffer: &mut Vec<u8>) -> Result<(), AppendError> {
         let limit = self.changeable.load().max_body_size;
         if draft.body.len() > limit {
             return Err(AppendError::MessageTooLarge { size: draft.body.len(), limit });
@@ -143,7 +142,7 @@ impl CommitLog {
     }
 
     /// Takes the lock, with a file that has room for `size` bytes and a blank behind them.
-    fn lock_for(&self, size: usize) -> Result<parking_lot::MutexGuard<'_, Appender>, AppendError> {
+    pub(super) fn lock_for(&self, size: usize) -> Result<parking_lot::MutexGuard<'_, Appender>, AppendError> {
         let mut appender = self.appender.lock();
         // again: a shutdown or failure that came before the lock must not be followed by a record
         self.gate.check()?;
@@ -153,12 +152,12 @@ impl CommitLog {
         Ok(appender)
     }
 
-    /// The next place in log and queue. Whoever asks for it fills it: nothing may fail from here on.
-    fn place(&self, appender: &mut Appender, queue: &Queue, is_queued: bool, ahead: usize) -> Placement {
+    /// The next place in log and queue, where it takes so many offsets. Whoever asks for it fills it: nothing may fail from here on.
+    pub(super) fn place(&self, appender: &mut Appender, queue: &Queue, offsets: i64, ahead: usize) -> Placement {
         // a clock set back must not make younger records look older: searches by time rely on the order
         appender.last_timestamp = appender.last_timestamp.max(self.options.clock.now());
         Placement {
-            queue_offset: if is_queued { queue.take_offsets(1) } else { 0 },
+            queue_offset: if offsets > 0 { queue.take_offsets(offsets) } else { 0 },
             physical_offset: appender.position + ahead as i64,
             store_timestamp: appender.last_timestamp,
         }
@@ -176,7 +175,7 @@ impl CommitLog {
     }
 
     /// After the lock: tells those who work on new records.
-    fn appended(&self, buffer: &mut Vec<u8>) {
+    pub(super) fn appended(&self, buffer: &mut Vec<u8>) {
         self.tell_of_growth();
         if buffer.capacity() > KEPT {
             *buffer = Vec::new();
@@ -241,9 +240,14 @@ impl Active {
     }
 }
 
+/// Queue offsets that a record takes.
+fn offsets_of(draft: &Draft<'_>) -> i64 {
+    i64::from(is_queued(draft.sys_flag))
+}
+
 thread_local! {
     /// Where records are encoded.
-    static ENCODED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    pub(super) static ENCODED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A buffer larger than this is given back after use.

@@ -15,6 +15,7 @@ mod flush;
 mod followers;
 mod gate;
 mod group_commit;
+mod inner_batch;
 mod options;
 mod raw;
 mod read;

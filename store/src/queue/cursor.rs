@@ -2,44 +2,69 @@
 
 use std::io;
 
+use super::entry::{BATCH_UNIT_SIZE, Entry};
 use super::queue::Queue;
-use super::unit::{UNIT_SIZE, Unit};
 
 /// Units of a queue with their offsets, read a few dozen at a time into its own memory.
 #[derive(Debug)]
 pub struct Cursor<'a> {
     queue: &'a Queue,
-    /// Offset of the next unit given out.
-    next: i64,
-    buffer: [u8; UNIT_SIZE * AT_ONCE],
+    next: Next,
+    buffer: [u8; BATCH_UNIT_SIZE * AT_ONCE],
     position: usize,
     filled: usize,
 }
 
+/// Where the next unit is.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    /// The one with this queue offset among its messages.
+    Offset(i64),
+    /// At this place of the queue.
+    Place(i64),
+}
+
 impl<'a> Cursor<'a> {
-    pub(super) fn new(queue: &'a Queue, next: i64) -> Self {
-        Self { queue, next, buffer: [0; UNIT_SIZE * AT_ONCE], position: 0, filled: 0 }
+    /// From the unit on that stands for the message at a queue offset.
+    pub(super) fn at_offset(queue: &'a Queue, offset: i64) -> Self {
+        Self::new(queue, Next::Offset(offset))
+    }
+
+    /// From a place of the queue on.
+    pub(super) fn at_place(queue: &'a Queue, place: i64) -> Self {
+        Self::new(queue, Next::Place(place))
+    }
+
+    fn new(queue: &'a Queue, next: Next) -> Self {
+        Self { queue, next, buffer: [0; BATCH_UNIT_SIZE * AT_ONCE], position: 0, filled: 0 }
+    }
+
+    /// The next unit with its place.
+    pub(super) fn next_with_place(&mut self) -> io::Result<Option<(i64, Entry)>> {
+        let place = match self.next {
+            Next::Place(place) => place,
+            Next::Offset(offset) => self.queue.place_of(offset)?,
+        };
+        self.next = Next::Place(place);
+        if self.position == self.filled {
+            (self.position, self.filled) = (0, 0);
+            let size = self.queue.kind().unit_size() * AT_ONCE;
+            self.filled = self.queue.read(place, &mut self.buffer[..size])?;
+        }
+        let Some(entry) = Entry::decode(self.queue.kind(), place, &self.buffer[self.position..self.filled]) else {
+            return Ok(None);
+        };
+        self.position += self.queue.kind().unit_size();
+        self.next = Next::Place(place + 1);
+        Ok(Some((place, entry)))
     }
 }
 
 impl Iterator for Cursor<'_> {
-    type Item = io::Result<(i64, Unit)>;
+    type Item = io::Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.position == self.filled {
-            self.position = 0;
-            self.filled = 0;
-            match self.queue.read(self.next, &mut self.buffer) {
-                Ok(0) => return None,
-                Ok(filled) => self.filled = filled,
-                Err(error) => return Some(Err(error)),
-            }
-        }
-        let bytes = self.buffer[self.position..self.filled].first_chunk()?;
-        self.position += UNIT_SIZE;
-        let offset = self.next;
-        self.next += 1;
-        Some(Ok((offset, Unit::from_bytes(bytes))))
+        self.next_with_place().map(|next| next.map(|(_, entry)| entry)).transpose()
     }
 }
 

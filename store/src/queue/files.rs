@@ -1,4 +1,6 @@
-//! The files of one consume queue: names, reading, writing, syncing.
+//! The files of one consume queue, or of its extension: names, reading, writing, syncing.
+//!
+//! Places are in units from the first one the queue ever had.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -7,14 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::layout::Layout;
 use super::shared::Shared;
-use super::unit::{UNIT_SIZE, Unit};
 use crate::files::{sync, sync_directory, write_all_at};
 
 /// Where a queue's files are; what they hold is the queue's to know.
 #[derive(Debug)]
 pub(super) struct QueueFiles {
     directory: PathBuf,
+    layout: Layout,
     shared: Arc<Shared>,
     /// Names this queue among the open files.
     serial: u64,
@@ -23,13 +26,17 @@ pub(super) struct QueueFiles {
 }
 
 impl QueueFiles {
-    pub(super) fn new(directory: PathBuf, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(directory: PathBuf, layout: Layout, shared: Arc<Shared>) -> Self {
         let serial = shared.next_serial();
-        Self { directory, shared, serial, has_new: AtomicBool::new(false) }
+        Self { directory, layout, shared, serial, has_new: AtomicBool::new(false) }
     }
 
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        self.layout
     }
 
     pub(super) fn directory(&self) -> &Path {
@@ -38,12 +45,12 @@ impl QueueFiles {
 
     /// First unit of the file that holds `unit`.
     pub(super) fn file_start(&self, unit: i64) -> i64 {
-        unit - unit % self.shared.units_per_file()
+        unit - unit % self.layout.units_per_file
     }
 
     /// Path of the file that starts at unit `start`.
     pub(super) fn path(&self, start: i64) -> PathBuf {
-        self.directory.join(format!("{:020}", start * UNIT_SIZE as i64))
+        self.directory.join(format!("{:020}", start * self.layout.unit_size as i64))
     }
 
     /// The first units of the files in the directory, ascending; names that are none are passed over.
@@ -61,17 +68,18 @@ impl QueueFiles {
             }
             let Ok(offset) = name.parse::<i64>() else { continue };
             let length = entry.metadata()?.len();
-            let size = self.shared.file_size();
+            let size = self.layout.file_size();
             if !(offset as u64).is_multiple_of(size) || length > size {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
                     format!(
-                        "{} ({length} bytes) is no consume queue file of {size} bytes: check mappedFileSizeConsumeQueue",
-                        entry.path().display()
+                        "{} ({length} bytes) is no consume queue file of {size} bytes: check {}",
+                        entry.path().display(),
+                        self.layout.key()
                     ),
                 ));
             }
-            files.push((offset / UNIT_SIZE as i64, length));
+            files.push((offset / self.layout.unit_size as i64, length));
         }
         files.sort_unstable();
         Ok(files)
@@ -80,47 +88,29 @@ impl QueueFiles {
     /// Reads units from `from` on, up to the end of their file; returns how many bytes.
     pub(super) fn read(&self, from: i64, into: &mut [u8]) -> io::Result<usize> {
         let start = self.file_start(from);
-        let room = (start + self.shared.units_per_file() - from) as usize * UNIT_SIZE;
+        let room = (start + self.layout.units_per_file - from) as usize * self.layout.unit_size;
         let length = into.len().min(room);
         let file = self.open(start, false)?;
-        file.read_exact_at(&mut into[..length], ((from - start) as usize * UNIT_SIZE) as u64)?;
+        file.read_exact_at(&mut into[..length], ((from - start) as usize * self.layout.unit_size) as u64)?;
         Ok(length)
-    }
-
-    /// The unit at an offset.
-    pub(super) fn unit(&self, offset: i64) -> io::Result<Unit> {
-        let mut bytes = [0; UNIT_SIZE];
-        self.read(offset, &mut bytes)?;
-        Ok(Unit::from_bytes(&bytes))
-    }
-
-    /// The last unit in [first, end) that points at a record, with its offset.
-    pub(super) fn last_record(&self, first: i64, end: i64) -> io::Result<Option<(i64, Unit)>> {
-        for offset in (first..end).rev() {
-            let unit = self.unit(offset)?;
-            if unit.is_record() {
-                return Ok(Some((offset, unit)));
-            }
-        }
-        Ok(None)
     }
 
     /// Writes units from `at` on, up to the end of their file; returns how many units. `create`: the file may be new.
     pub(super) fn write(&self, at: i64, units: &[u8], create: bool) -> io::Result<i64> {
         let start = self.file_start(at);
-        let room = (start + self.shared.units_per_file() - at) as usize * UNIT_SIZE;
+        let room = (start + self.layout.units_per_file - at) as usize * self.layout.unit_size;
         let length = units.len().min(room);
         let file = self.open(start, create)?;
-        write_all_at(&file, &units[..length], ((at - start) as usize * UNIT_SIZE) as u64)?;
-        Ok((length / UNIT_SIZE) as i64)
+        write_all_at(&file, &units[..length], ((at - start) as usize * self.layout.unit_size) as u64)?;
+        Ok((length / self.layout.unit_size) as i64)
     }
 
     /// Zeros everything in the file from `unit` on, so that nothing old shows up behind the end.
     pub(super) fn clear_from(&self, unit: i64) -> io::Result<()> {
         let start = self.file_start(unit);
         let file = self.open(start, false)?;
-        file.set_len(((unit - start) as usize * UNIT_SIZE) as u64)?;
-        file.set_len(self.shared.file_size())
+        file.set_len(((unit - start) as usize * self.layout.unit_size) as u64)?;
+        file.set_len(self.layout.file_size())
     }
 
     /// Syncs the files that hold the units [from, to).
@@ -133,7 +123,7 @@ impl QueueFiles {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
-            start += self.shared.units_per_file();
+            start += self.layout.units_per_file;
         }
         if self.has_new.swap(false, Ordering::AcqRel) {
             // queue, topic, all topics
@@ -169,7 +159,7 @@ impl QueueFiles {
             }
             fs::create_dir_all(&self.directory)?;
             let file = options.create(true).truncate(false).open(path)?;
-            file.set_len(self.shared.file_size())?;
+            file.set_len(self.layout.file_size())?;
             // last: a sync that sees it finds the name
             self.has_new.store(true, Ordering::Release);
             Ok(file)

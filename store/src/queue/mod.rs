@@ -1,8 +1,13 @@
 //! Consume queues: for each queue of a topic, where its records lie in the commit log.
 
+mod batch_time;
 mod cursor;
 mod descriptors;
+mod entry;
+mod extension;
+mod extension_unit;
 mod files;
+mod layout;
 #[expect(clippy::module_inception, reason = "the queue itself")]
 mod queue;
 mod recover;
@@ -11,6 +16,9 @@ mod table;
 mod unit;
 
 pub use cursor::Cursor;
+pub use entry::Entry;
+pub use extension_unit::ExtensionUnit;
+pub use layout::{QueueKind, QueueKinds};
 pub use queue::{Appended, Queue};
 pub use recover::{Loaded, RecordAt};
 pub use table::QueueTable;

@@ -1,7 +1,9 @@
 //! One consume queue: where the records of a topic's queue lie in the commit log, in order.
 //!
-//! Files `<first unit * 20, 20 digits>` of a fixed size, filled with units from their start; the rest of the
-//! last one is zero. A queue that starts above 0 has blank units up to its start in its first file.
+//! Files `<place of the first unit * bytes of a unit, 20 digits>` of a fixed size, filled with units from their
+//! start; the rest of the last one is zero. In a simple queue the place of a unit is the queue offset of its message:
+//! one that starts above 0 has blank units up to its start in its first file. In a batch queue a unit says itself for
+//! which offsets it stands; they ascend, so units are found by halving, and no blanks are needed.
 //!
 //! New units gather in memory and go to their file together, when a page of them is there or the flush
 //! comes by: a process that dies loses them, and the dispatcher makes them again from the log. Files are
@@ -9,7 +11,6 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -18,22 +19,28 @@ use parking_lot::Mutex;
 use tracing::warn;
 
 use super::cursor::Cursor;
+use super::entry::{BATCH_UNIT_SIZE, Entry};
+use super::extension::{Extension, ExtensionUnit};
 use super::files::QueueFiles;
-use super::shared::Shared;
-use super::unit::{UNIT_SIZE, Unit};
+use super::layout::QueueKind;
+use super::unit::Unit;
 
 /// A consume queue. One thread appends (the dispatcher); any number read.
 ///
-/// All offsets are in units, which are queue offsets, unless they are called physical.
+/// All offsets are queue offsets unless they are called physical; places count units.
 #[derive(Debug)]
 pub struct Queue {
     topic: Arc<str>,
     id: i32,
+    kind: QueueKind,
     files: QueueFiles,
-    /// First unit whose record the log still has.
+    extension: Option<Extension>,
+    /// First offset whose record the log still has.
     min: AtomicI64,
-    /// One past the last unit that can be read.
+    /// One past the last offset that can be read.
     max: AtomicI64,
+    /// One past the place of the last unit that can be read.
+    end: AtomicI64,
     /// What the next record appended to the log gets. Only changed under the log's append lock.
     next: AtomicI64,
     /// Physical offset behind the record of the last unit, -1 without one.
@@ -45,16 +52,16 @@ pub struct Queue {
 
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// First unit of each file, ascending.
+    /// Place of the first unit of each file, ascending.
     pub(super) file_starts: Vec<i64>,
     /// Units not yet in a file, as bytes.
     tail: Vec<u8>,
-    /// First unit of the tail: everything before it is in files.
+    /// Place of the first unit of the tail: everything before it is in files.
     pub(super) tail_start: i64,
-    /// Everything before it was synced.
+    /// Everything before this place was synced.
     synced: i64,
-    /// A unit that would leave a gap, held until the next one shows whether the gap is real.
-    ahead: Option<(i64, Unit)>,
+    /// A unit that would leave a gap, held with its bit map until the next one shows whether the gap is real.
+    ahead: Option<(Entry, Vec<u8>)>,
     deleted: bool,
 }
 
@@ -72,13 +79,22 @@ pub enum Appended {
 }
 
 impl Queue {
-    pub(super) fn new(topic: Arc<str>, queue_id: i32, directory: PathBuf, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(
+        topic: Arc<str>,
+        queue_id: i32,
+        kind: QueueKind,
+        files: QueueFiles,
+        extension: Option<Extension>,
+    ) -> Self {
         Self {
             topic,
             id: queue_id,
-            files: QueueFiles::new(directory, shared),
-            min: AtomicI64::new(0),
+            kind,
+            files,
+            extension,
+            min: AtomicI64::new(kind.min_of_empty()),
             max: AtomicI64::new(0),
+            end: AtomicI64::new(0),
             next: AtomicI64::new(0),
             max_physical: AtomicI64::new(-1),
             dirty: AtomicBool::new(false),
@@ -96,7 +112,18 @@ impl Queue {
         self.id
     }
 
-    /// First offset whose record the commit log still has; the maximum when it has none of them.
+    /// What its units are like.
+    pub fn kind(&self) -> QueueKind {
+        self.kind
+    }
+
+    /// Whether bit maps are wanted with new units.
+    pub fn takes_bit_maps(&self) -> bool {
+        self.extension.as_ref().is_some_and(Extension::is_written)
+    }
+
+    /// First offset whose record the commit log still has; the maximum when it has none of them. -1 for a batch queue that
+    /// has no units.
     pub fn min_offset(&self) -> i64 {
         self.min.load(Ordering::Acquire)
     }
@@ -130,16 +157,18 @@ impl Queue {
         self.next.store(next, Ordering::Relaxed);
     }
 
-    /// Adds the unit of the record with this queue offset. Only the dispatcher calls it.
+    /// Adds the unit of a record. Only the dispatcher calls it. `bit_map` goes to the extension, where there is one.
     ///
     /// A unit that is there already is left as it is. The first unit of a queue may have any offset. A later
-    /// one that leaves a gap is held: when the next one lies behind it, it goes to its place, with blanks before it;
-    /// when the next one follows on what was there before, the offset was a damaged number in one record.
+    /// one that leaves a gap is held: when the next one lies behind it, it goes to its place, in a simple queue with
+    /// blanks before it; when the next one follows on what was there before, the offset was a damaged number in one
+    /// record.
     ///
     /// # Errors
     /// The unit is not in the queue: a file could not be written or removed (try again), or the offset is none
     /// (`InvalidData`). Units that only wait to be written are no error; the flush tells.
-    pub fn append(&self, offset: i64, unit: Unit) -> io::Result<Appended> {
+    pub fn append(&self, entry: Entry, bit_map: &[u8]) -> io::Result<Appended> {
+        let Entry { offset, unit, .. } = entry;
         if !(0..MAX_OFFSET).contains(&offset) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("queue offset {offset} is out of range")));
         }
@@ -155,62 +184,67 @@ impl Queue {
             }
             self.reset(&mut state)?;
         } else if offset > max {
-            match state.ahead {
-                _ if self.is_empty() => self.skip_to(&mut state, offset, unit)?,
-                Some((held, earlier))
-                    if held + 1 == offset || held < offset && self.has_room_for(held - max, earlier) =>
+            match state.ahead.take() {
+                _ if self.is_empty() => self.skip_to(&mut state, entry)?,
+                Some((held, its_bit_map))
+                    if held.end() == offset
+                        || held.end() < offset && self.has_room_for(held.offset - max, held.unit) =>
                 {
-                    self.skip_to(&mut state, held, earlier)?;
-                    self.push(&mut state, held, earlier);
-                    if held + 1 < offset {
-                        state.ahead = Some((offset, unit));
+                    if let Err(error) = self.skip_to(&mut state, held) {
+                        state.ahead = Some((held, its_bit_map));
+                        return Err(error);
+                    }
+                    self.push(&mut state, held, &its_bit_map);
+                    if held.end() < offset {
+                        state.ahead = Some((entry, bit_map.to_vec()));
                         return Ok(Appended::Held);
                     }
                 }
                 _ => {
-                    state.ahead = Some((offset, unit));
+                    state.ahead = Some((entry, bit_map.to_vec()));
                     return Ok(Appended::Held);
                 }
             }
         }
-        self.push(&mut state, offset, unit);
+        self.push(&mut state, entry, bit_map);
         Ok(Appended::Added)
     }
 
     /// Takes the unit that is held, if there is one: the log ends, so no other will show whether the gap is real. It is
-    /// when so many records have room in the log between the queue's last one and this one.
+    /// when so many messages have room in the log between the queue's last one and this one.
     ///
     /// # Errors
     /// Blanks cannot be written.
     pub(super) fn settle(&self) -> io::Result<()> {
         let mut state = self.state.lock();
-        let Some((offset, unit)) = state.ahead else { return Ok(()) };
-        if self.has_room_for(offset - self.max_offset(), unit) {
-            self.skip_to(&mut state, offset, unit)?;
-            self.push(&mut state, offset, unit);
+        let Some((held, bit_map)) = state.ahead.clone() else { return Ok(()) };
+        if self.has_room_for(held.offset - self.max_offset(), held.unit) {
+            self.skip_to(&mut state, held)?;
+            self.push(&mut state, held, &bit_map);
         } else {
-            warn!(topic = %self.topic, queue_id = self.id, offset, physical = unit.physical_offset,
+            warn!(topic = %self.topic, queue_id = self.id, held.offset, physical = held.unit.physical_offset,
                 "the last record of a consume queue has an impossible offset and is not served");
             state.ahead = None;
         }
         Ok(())
     }
 
-    /// Reads units from `from` on: as many as are there, fit, and lie in one file. 0 bytes at the end.
+    /// Reads units from a place on: as many as are there, fit, and lie in one file. 0 bytes at the end.
     ///
     /// # Errors
-    /// The file cannot be read; `NotFound` when the offset lies before the first file.
-    pub fn read(&self, from: i64, into: &mut [u8]) -> io::Result<usize> {
-        let max = self.max_offset();
-        if from >= max || from < 0 {
+    /// The file cannot be read; `NotFound` when the place lies before the first file.
+    pub(super) fn read(&self, from: i64, into: &mut [u8]) -> io::Result<usize> {
+        let end = self.end.load(Ordering::Acquire);
+        if from >= end || from < 0 {
             return Ok(0);
         }
-        let room = (into.len() / UNIT_SIZE) as i64;
+        let size = self.kind.unit_size();
+        let room = (into.len() / size) as i64;
         let tail_start = {
             let state = self.state.lock();
             if from >= state.tail_start {
-                let start = (from - state.tail_start) as usize * UNIT_SIZE;
-                let units = room.min(max - from) as usize * UNIT_SIZE;
+                let start = (from - state.tail_start) as usize * size;
+                let units = room.min(end - from) as usize * size;
                 let tail = state.tail.get(start..).unwrap_or_default();
                 let length = units.min(tail.len());
                 into[..length].copy_from_slice(&tail[..length]);
@@ -219,33 +253,88 @@ impl Queue {
             state.tail_start
         };
         let count = room.min(tail_start - from);
-        self.files.read(from, &mut into[..count as usize * UNIT_SIZE])
+        self.files.read(from, &mut into[..count as usize * size])
     }
 
-    /// The unit at an offset.
+    /// The place of the unit that stands for the message at an offset; of the first one, when the offset is before it.
     ///
     /// # Errors
     /// As [`Queue::read`].
-    pub fn unit(&self, offset: i64) -> io::Result<Option<Unit>> {
-        let mut bytes = [0; UNIT_SIZE];
-        if self.read(offset, &mut bytes)? == UNIT_SIZE {
-            return Ok(Some(Unit::from_bytes(&bytes)));
+    pub(super) fn place_of(&self, offset: i64) -> io::Result<i64> {
+        if self.kind == QueueKind::Simple {
+            return Ok(offset);
         }
-        Ok(None)
+        let (mut low, mut high) = self.places();
+        if offset >= self.max_offset() {
+            return Ok(high);
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.offset_at(middle)? <= offset { low = middle } else { high = middle }
+        }
+        Ok(low)
     }
 
-    /// The units from an offset on, to the end as it is when it is reached.
+    /// The unit at a place.
+    ///
+    /// # Errors
+    /// As [`Queue::read`].
+    pub(super) fn entry_at(&self, place: i64) -> io::Result<Option<Entry>> {
+        let mut bytes = [0; BATCH_UNIT_SIZE];
+        let length = self.read(place, &mut bytes[..self.kind.unit_size()])?;
+        Ok(Entry::decode(self.kind, place, &bytes[..length]))
+    }
+
+    /// First offset of the unit at a place; the maximum at the end.
+    fn offset_at(&self, place: i64) -> io::Result<i64> {
+        match self.kind {
+            QueueKind::Simple => Ok(place),
+            QueueKind::Batch => Ok(self.entry_at(place)?.map_or(self.max_offset(), |entry| entry.offset)),
+        }
+    }
+
+    /// The places of the first unit and behind the last one.
+    pub(super) fn places(&self) -> (i64, i64) {
+        let state = self.state.lock();
+        let first = state.file_starts.first().copied().unwrap_or(state.tail_start);
+        (first, self.end.load(Ordering::Acquire))
+    }
+
+    /// The unit for the message at an offset.
+    ///
+    /// # Errors
+    /// A file cannot be read; `NotFound` when the offset lies before the first file.
+    pub fn unit(&self, offset: i64) -> io::Result<Option<Unit>> {
+        Ok(self.entry_at(self.place_of(offset)?)?.map(|entry| entry.unit))
+    }
+
+    /// The units from that for the message at an offset on, to the end as it is when it is reached.
     pub fn iter_from(&self, offset: i64) -> Cursor<'_> {
-        Cursor::new(self, offset)
+        Cursor::at_offset(self, offset)
     }
 
-    /// First offset of the file after the one that holds `offset`.
+    /// What the extension has for a unit.
+    ///
+    /// # Errors
+    /// Its file cannot be read.
+    pub fn extension_of(&self, unit: Unit) -> io::Result<Option<ExtensionUnit>> {
+        match (&self.extension, unit.extension_address()) {
+            (Some(extension), Some(address)) => extension.read(address),
+            _ => Ok(None),
+        }
+    }
+
+    /// First offset of the file after the one that holds `offset`; in a batch queue, whose offsets do not tell their
+    /// file, the minimum.
     pub fn next_file_start(&self, offset: i64) -> i64 {
-        self.files.file_start(offset) + self.files.shared().units_per_file()
+        match self.kind {
+            QueueKind::Simple => self.files.file_start(offset) + self.files.layout().units_per_file,
+            QueueKind::Batch => self.min_offset(),
+        }
     }
 
-    /// The first offset in [from, to) behind all records that lie before something: `is_before` holds for the first
-    /// records and for none behind them. `to` when all do. Blanks have no say.
+    /// The first place in [from, to) behind all records that lie before something: `is_before` holds for the first
+    /// records and for none behind them. `to` when all do. Blanks have no say. In a simple queue places are offsets.
     ///
     /// # Errors
     /// Units cannot be read, or what `is_before` says.
@@ -259,19 +348,40 @@ impl Queue {
         while low < high {
             let middle = low + (high - low) / 2;
             match self.next_record(middle, high)? {
-                Some((offset, unit)) if is_before(unit)? => low = offset + 1,
+                Some((place, entry)) if is_before(entry.unit)? => low = place + 1,
                 _ => high = middle,
             }
         }
         Ok(low)
     }
 
-    /// The first unit in [from, to) that points at a record, with its offset.
-    fn next_record(&self, from: i64, to: i64) -> io::Result<Option<(i64, Unit)>> {
-        self.iter_from(from)
-            .take_while(|entry| !matches!(entry, Ok((offset, _)) if *offset >= to))
-            .find(|entry| !matches!(entry, Ok((_, unit)) if !unit.is_record()))
-            .transpose()
+    /// The first unit at the places [from, to) that points at a record, with its place.
+    fn next_record(&self, from: i64, to: i64) -> io::Result<Option<(i64, Entry)>> {
+        let mut cursor = Cursor::at_place(self, from);
+        while let Some((place, entry)) = cursor.next_with_place()?.filter(|(place, _)| *place < to) {
+            if entry.unit.is_record() {
+                return Ok(Some((place, entry)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The last unit in the files at the places [first, end) that points at a record, with its place.
+    pub(super) fn last_record(&self, first: i64, end: i64) -> io::Result<Option<(i64, Entry)>> {
+        for place in (first..end).rev() {
+            let entry = self.stored_at(place)?;
+            if entry.unit.is_record() {
+                return Ok(Some((place, entry)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the files have at a place, whether or not it is known to be there.
+    pub(super) fn stored_at(&self, place: i64) -> io::Result<Entry> {
+        let mut bytes = [0; BATCH_UNIT_SIZE];
+        let length = self.files.read(place, &mut bytes[..self.kind.unit_size()])?;
+        Entry::decode(self.kind, place, &bytes[..length]).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// Sets the minimum to the first unit whose record lies at or behind the log's minimum.
@@ -279,17 +389,16 @@ impl Queue {
     /// # Errors
     /// Units cannot be read.
     pub fn correct_min_offset(&self, log_min: i64) -> io::Result<()> {
-        let (first, end) = {
-            let state = self.state.lock();
-            let first = state.file_starts.first().copied().unwrap_or(state.tail_start);
-            (first, self.max_offset())
-        };
-        let min = if self.max_physical_offset() <= log_min {
+        let (first, end) = self.places();
+        let max = self.max_offset();
+        let min = if end == 0 {
+            self.kind.min_of_empty()
+        } else if self.max_physical_offset() <= log_min {
             // everything expired (5.5.0: min = max)
-            end
+            max
         } else {
             let behind = self.behind_those(first, end, |unit| Ok(unit.physical_offset < log_min))?;
-            self.next_record(behind, end)?.map_or(end, |(offset, _)| offset)
+            self.next_record(behind, end)?.map_or(max, |(_, entry)| entry.offset)
         };
         self.min.store(min, Ordering::Release);
         Ok(())
@@ -302,22 +411,32 @@ impl Queue {
     /// A file cannot be read or removed.
     pub fn delete_expired(&self, log_min: i64) -> io::Result<usize> {
         let mut removed = 0;
-        loop {
-            let mut state = self.state.lock();
-            let (Some(&first), Some(&second)) = (state.file_starts.first(), state.file_starts.get(1)) else {
-                break;
-            };
-            if self.files.last_record(first, second)?.is_some_and(|(_, last)| last.physical_offset >= log_min) {
-                break;
-            }
+        while let Some((first, second)) = self.first_files()
+            && self.last_record(first, second)?.is_none_or(|(_, last)| last.unit.physical_offset < log_min)
+        {
             // the minimum first: nobody is sent to a file that is gone
-            self.min.fetch_max(second, Ordering::AcqRel);
-            self.files.remove(first)?;
-            state.file_starts.remove(0);
-            removed += 1;
+            self.min.fetch_max(self.offset_at(second)?, Ordering::AcqRel);
+            let mut state = self.state.lock();
+            if state.file_starts.first() == Some(&first) {
+                self.files.remove(first)?;
+                state.file_starts.remove(0);
+                removed += 1;
+            }
         }
         self.correct_min_offset(log_min)?;
+        if let Some(extension) = &self.extension
+            && let Some(unit) = self.unit(self.min_offset())?
+            && let Some(address) = unit.extension_address()
+        {
+            extension.remove_before(address)?;
+        }
         Ok(removed)
+    }
+
+    /// Where the first two files start, if there are so many.
+    fn first_files(&self) -> Option<(i64, i64)> {
+        let state = self.state.lock();
+        Some((*state.file_starts.first()?, *state.file_starts.get(1)?))
     }
 
     /// Writes gathered units to their files, and syncs these when at least `least_pages` pages of 4 KiB wait for it
@@ -342,10 +461,12 @@ impl Queue {
         if from >= to {
             return Ok(true);
         }
-        if (to - from) as u64 * (UNIT_SIZE as u64) < least_pages * PAGE {
+        if (to - from) as u64 * (self.kind.unit_size() as u64) < least_pages * PAGE {
             return Ok(false);
         }
-        self.files.sync(from, to).inspect_err(|_| self.files.shared().set_sync_failed())?;
+        // the extension first: what is on disk must not point to what is not
+        let synced = self.extension.as_ref().map_or(Ok(()), Extension::sync).and_then(|()| self.files.sync(from, to));
+        synced.inspect_err(|_| self.files.shared().set_sync_failed())?;
         let mut state = self.state.lock();
         state.synced = state.synced.max(to);
         Ok(true)
@@ -364,7 +485,11 @@ impl Queue {
         state.deleted = true;
         self.min.store(0, Ordering::Release);
         self.max.store(0, Ordering::Release);
+        self.end.store(0, Ordering::Release);
         self.max_physical.store(-1, Ordering::Release);
+        if let Some(extension) = &self.extension {
+            extension.delete()?;
+        }
         for start in std::mem::take(&mut state.file_starts) {
             self.files.remove(start)?;
         }
@@ -379,8 +504,13 @@ impl Queue {
         &self.files
     }
 
-    /// Takes over what was found on disk: files, and the units [first, end) with the last record's end.
-    pub(crate) fn restore(&self, file_starts: Vec<i64>, end: i64, max_physical: i64) {
+    pub(super) fn extension(&self) -> Option<&Extension> {
+        self.extension.as_ref()
+    }
+
+    /// Takes over what was found on disk: files, the place behind the last unit, the offset and the physical offset
+    /// behind the last record.
+    pub(crate) fn restore(&self, file_starts: Vec<i64>, end: i64, max: i64, max_physical: i64) {
         let mut state = self.state.lock();
         let first = file_starts.first().copied().unwrap_or(0);
         state.file_starts = file_starts;
@@ -388,9 +518,10 @@ impl Queue {
         state.tail_start = end;
         state.synced = end;
         self.max_physical.store(max_physical, Ordering::Release);
-        self.max.store(end, Ordering::Release);
-        self.min.store(first.min(end), Ordering::Release);
-        self.next.store(end, Ordering::Relaxed);
+        self.end.store(end, Ordering::Release);
+        self.max.store(max, Ordering::Release);
+        self.min.store(first.min(max), Ordering::Release);
+        self.next.store(max, Ordering::Relaxed);
     }
 
     /// Whether no record was ever put into it.
@@ -398,20 +529,34 @@ impl Queue {
         self.max_physical.load(Ordering::Relaxed) < 0
     }
 
-    /// Whether the log has room for so many records between the queue's last one and that of a unit.
+    /// Whether the log has room for so many messages between the queue's last one and that of a unit.
     fn has_room_for(&self, missing: i64, unit: Unit) -> bool {
         let room = unit.physical_offset - self.max_physical.load(Ordering::Relaxed).max(0);
-        missing <= room / LEAST_SIZE as i64
+        let least = match self.kind {
+            QueueKind::Simple => LEAST_SIZE,
+            QueueKind::Batch => LEAST_MEMBER,
+        };
+        missing <= room / least as i64
     }
 
     /// Adds the unit that follows on what is there.
-    fn push(&self, state: &mut State, offset: i64, unit: Unit) {
+    fn push(&self, state: &mut State, mut entry: Entry, bit_map: &[u8]) {
         state.ahead = None;
-        state.tail.extend_from_slice(&unit.to_bytes());
-        self.max_physical.store(unit.end(), Ordering::Release);
-        self.max.store(offset + 1, Ordering::Release);
+        if let Some(extension) = &self.extension
+            && let Some(address) = extension.append(entry, bit_map)
+        {
+            entry.unit.tags_code = address;
+        }
+        entry.encode(self.kind, &mut state.tail);
+        if self.is_empty() {
+            self.min.store(entry.offset, Ordering::Release);
+        }
+        let size = self.kind.unit_size();
+        self.max_physical.store(entry.unit.end(), Ordering::Release);
+        self.end.store(state.tail_start + (state.tail.len() / size) as i64, Ordering::Release);
+        self.max.store(entry.end(), Ordering::Release);
         self.mark_dirty();
-        if state.tail.len().is_multiple_of(WRITE_OUT) {
+        if state.tail.len().is_multiple_of((PAGE as usize / size + 1) * size) {
             // a failure shows again at the flush; the units are kept until then
             let _ = self.write_out(state);
         }
@@ -424,22 +569,26 @@ impl Queue {
         self.min.store(self.max_offset(), Ordering::Release);
         self.drop_files(state)?;
         self.max.store(0, Ordering::Release);
+        self.end.store(0, Ordering::Release);
         self.min.store(0, Ordering::Release);
         self.max_physical.store(-1, Ordering::Release);
         *state = State::default();
         Ok(())
     }
 
-    /// Makes `offset` the next one to append. After an error it can be called again.
-    fn skip_to(&self, state: &mut State, offset: i64, unit: Unit) -> io::Result<()> {
+    /// Makes the offset of `entry` the next one to append. After an error it can be called again.
+    fn skip_to(&self, state: &mut State, Entry { offset, unit, .. }: Entry) -> io::Result<()> {
         let max = self.max.load(Ordering::Relaxed);
-        let file_start = self.files.file_start(offset);
         let is_empty = self.is_empty();
         if !is_empty {
             warn!(topic = %self.topic, queue_id = self.id, max, offset,
                 "consume queue has a gap before the record's offset");
-            self.write_out(state)?;
         }
+        if self.kind == QueueKind::Batch {
+            return Ok(());
+        }
+        self.write_out(state)?;
+        let file_start = self.files.file_start(offset);
         // Blanks join what is still of use to what follows, unless the offset is beyond reason.
         let missing = offset - max;
         let is_joined = file_start <= max
@@ -470,20 +619,23 @@ impl Queue {
         let mut at = from;
         while at < to {
             let count = BLANKS_AT_ONCE.min(to - at);
-            at += self.write(state, at, &blanks[..count as usize * UNIT_SIZE])?;
+            at += self.write(state, at, &blanks[..count as usize * self.kind.unit_size()])?;
         }
         Ok(())
     }
 
     /// Writes the tail to its files.
     fn write_out(&self, state: &mut State) -> io::Result<()> {
+        if let Some(extension) = &self.extension {
+            extension.write_out()?;
+        }
         let mut tail = std::mem::take(&mut state.tail);
         let mut written = 0;
         let mut result = Ok(());
         while written < tail.len() {
             match self.write(state, state.tail_start, &tail[written..]) {
                 Ok(units) => {
-                    written += units as usize * UNIT_SIZE;
+                    written += units as usize * self.kind.unit_size();
                     state.tail_start += units;
                 }
                 Err(error) => {
@@ -511,9 +663,10 @@ impl Queue {
 
 /// Queue offsets stay below this: far above any real one, and in bytes still a positive number.
 const MAX_OFFSET: i64 = i64::MAX / 64;
-/// Bytes of units gathered before they are written: about a page.
-const WRITE_OUT: usize = 205 * UNIT_SIZE;
+/// Units are gathered until they fill so many bytes, and counted in these for the flush.
 const PAGE: u64 = 4096;
+/// Bytes of a message without body and properties in the record of a batch.
+const LEAST_MEMBER: usize = 22;
 const BLANKS_AT_ONCE: i64 = 3000;
 /// Units that may be missing whatever the log says: 20 MB of blanks.
 const MOST_BLANKS: i64 = 1_000_000;
@@ -521,3 +674,7 @@ const MOST_BLANKS: i64 = 1_000_000;
 #[cfg(test)]
 #[path = "queue_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "batch_tests.rs"]
+mod batch_tests;

@@ -20,11 +20,18 @@ fn offsets(queue: &Queue, from: i64) -> Vec<i64> {
     queue
         .iter_from(from)
         .map(|entry| {
-            let (offset, found) = entry.unwrap();
+            let Entry { offset, unit: found, .. } = entry.unwrap();
             assert_eq!(found, unit(offset));
             offset
         })
         .collect()
+}
+
+impl Queue {
+    /// Adds a unit of one message, as records of no batch are added.
+    pub(crate) fn put(&self, offset: i64, unit: Unit) -> io::Result<Appended> {
+        self.append(Entry { offset, count: 1, unit, store_timestamp: 0 }, &[])
+    }
 }
 
 #[test]
@@ -34,8 +41,8 @@ fn units_are_read_from_memory_and_from_files() {
     let queue = table.get_or_create("t", 0).unwrap();
     assert!(!directory.path().join("t").exists());
     for n in 0..25 {
-        assert_eq!(queue.append(n, unit(n)).unwrap(), Appended::Added);
-        assert_eq!(queue.append(n, unit(n)).unwrap(), Appended::Present);
+        assert_eq!(queue.put(n, unit(n)).unwrap(), Appended::Added);
+        assert_eq!(queue.put(n, unit(n)).unwrap(), Appended::Present);
     }
     assert_eq!((queue.min_offset(), queue.max_offset()), (0, 25));
     assert_eq!(queue.max_physical_offset(), 2500);
@@ -43,7 +50,7 @@ fn units_are_read_from_memory_and_from_files() {
     assert!(table.flush(0).unwrap());
     assert_eq!(offsets(&queue, 3), (3..25).collect::<Vec<_>>());
     for n in 25..1000 {
-        queue.append(n, unit(n)).unwrap();
+        queue.put(n, unit(n)).unwrap();
     }
     assert_eq!(offsets(&queue, 0), (0..1000).collect::<Vec<_>>());
     assert_eq!(queue.unit(1000).unwrap(), None);
@@ -60,7 +67,7 @@ fn a_queue_that_starts_above_0_has_blanks_before_it() {
     let directory = TempDir::new().unwrap();
     let table = table(&directory);
     let queue = table.get_or_create("t", 3).unwrap();
-    queue.append(13, unit(13)).unwrap();
+    queue.put(13, unit(13)).unwrap();
     assert_eq!((queue.min_offset(), queue.max_offset()), (13, 14));
     table.flush(0).unwrap();
     let file = fs::read(directory.path().join("t/3/00000000000000000200")).unwrap();
@@ -76,15 +83,20 @@ fn one_damaged_offset_moves_nothing_a_real_gap_is_taken() {
     let directory = TempDir::new().unwrap();
     let table = table(&directory);
     let queue = table.get_or_create("t", 0).unwrap();
-    queue.append(0, unit(0)).unwrap();
-    assert_eq!(queue.append(1 << 40, unit(1)).unwrap(), Appended::Held);
-    assert_eq!(queue.append(1, unit(1)).unwrap(), Appended::Added);
-    assert_eq!(queue.append(57, unit(57)).unwrap(), Appended::Held);
-    assert_eq!(queue.append(58, unit(58)).unwrap(), Appended::Added);
+    queue.put(0, unit(0)).unwrap();
+    assert_eq!(queue.put(1 << 40, unit(1)).unwrap(), Appended::Held);
+    assert_eq!(queue.put(1, unit(1)).unwrap(), Appended::Added);
+    assert_eq!(queue.put(57, unit(57)).unwrap(), Appended::Held);
+    assert_eq!(queue.put(58, unit(58)).unwrap(), Appended::Added);
     // over five files: what is before the gap stays
     assert_eq!((queue.min_offset(), queue.max_offset()), (0, 59));
     let records = |queue: &Queue| -> Vec<i64> {
-        queue.iter_from(0).map(Result::unwrap).filter(|(_, unit)| unit.is_record()).map(|(at, _)| at).collect()
+        queue
+            .iter_from(0)
+            .map(Result::unwrap)
+            .filter(|entry| entry.unit.is_record())
+            .map(|entry| entry.offset)
+            .collect()
     };
     assert_eq!(records(&queue), [0, 1, 57, 58]);
     table.flush(0).unwrap();
@@ -92,12 +104,12 @@ fn one_damaged_offset_moves_nothing_a_real_gap_is_taken() {
     // one that the log between has no room for starts the queue anew
     let far = 1 << 40;
     for n in 0..2 {
-        queue.append(far + n, unit(59 + n)).unwrap();
+        queue.put(far + n, unit(59 + n)).unwrap();
     }
     assert_eq!((queue.min_offset(), queue.max_offset()), (far, far + 2));
     assert_eq!(queue.unit(far).unwrap(), Some(unit(59)));
-    assert!(queue.append(i64::MAX, unit(1)).is_err());
-    assert!(queue.append(-1, unit(1)).is_err());
+    assert!(queue.put(i64::MAX, unit(1)).is_err());
+    assert!(queue.put(-1, unit(1)).is_err());
 }
 
 /// A power loss takes some of the newest records: what is left of a queue has gap after gap.
@@ -106,13 +118,17 @@ fn a_record_between_two_gaps_has_its_place() {
     let directory = TempDir::new().unwrap();
     let table = table(&directory);
     let queue = table.get_or_create("t", 0).unwrap();
-    queue.append(0, unit(0)).unwrap();
+    queue.put(0, unit(0)).unwrap();
     for (offset, expected) in [(11, Appended::Held), (14, Appended::Held), (17, Appended::Held), (18, Appended::Added)]
     {
-        assert_eq!(queue.append(offset, unit(offset)).unwrap(), expected, "{offset}");
+        assert_eq!(queue.put(offset, unit(offset)).unwrap(), expected, "{offset}");
     }
-    let records: Vec<i64> =
-        queue.iter_from(0).map(Result::unwrap).filter(|(_, unit)| unit.is_record()).map(|(at, _)| at).collect();
+    let records: Vec<i64> = queue
+        .iter_from(0)
+        .map(Result::unwrap)
+        .filter(|entry| entry.unit.is_record())
+        .map(|entry| entry.offset)
+        .collect();
     assert_eq!(records, [0, 11, 14, 17, 18]);
 }
 
@@ -122,15 +138,15 @@ fn the_last_record_keeps_its_place_behind_a_gap() {
     let directory = TempDir::new().unwrap();
     let table = table(&directory);
     let queue = table.get_or_create("t", 0).unwrap();
-    queue.append(0, unit(0)).unwrap();
-    assert_eq!(queue.append(2, unit(2)).unwrap(), Appended::Held);
+    queue.put(0, unit(0)).unwrap();
+    assert_eq!(queue.put(2, unit(2)).unwrap(), Appended::Held);
     assert_eq!(queue.max_offset(), 1);
     table.settle().unwrap();
     assert_eq!((queue.max_offset(), queue.unit(2).unwrap()), (3, Some(unit(2))));
-    assert_eq!(queue.append(1 << 40, unit(3)).unwrap(), Appended::Held);
+    assert_eq!(queue.put(1 << 40, unit(3)).unwrap(), Appended::Held);
     table.settle().unwrap();
     assert_eq!(queue.max_offset(), 3);
-    assert_eq!(queue.append(3, unit(4)).unwrap(), Appended::Added);
+    assert_eq!(queue.put(3, unit(4)).unwrap(), Appended::Added);
 }
 
 /// Whichever units a search by halves comes upon.
@@ -142,7 +158,7 @@ fn blanks_do_not_hide_the_records_before_them() {
         for to in from + 1..31 {
             let queue = table.get_or_create("t", from * 100 + to).unwrap();
             for n in (0..from).chain(to..35) {
-                queue.append(i64::from(n), unit(i64::from(n))).unwrap();
+                queue.put(i64::from(n), unit(i64::from(n))).unwrap();
             }
             queue.correct_min_offset(0).unwrap();
             assert_eq!(queue.min_offset(), 0, "{from}..{to}");
@@ -161,7 +177,7 @@ fn a_file_that_ends_with_blanks_goes_when_its_records_do() {
     let table = table(&directory);
     let queue = table.get_or_create("t", 0).unwrap();
     for n in (0..5).chain(12..20) {
-        queue.append(n, unit(n)).unwrap();
+        queue.put(n, unit(n)).unwrap();
     }
     table.flush(0).unwrap();
     assert_eq!((queue.delete_expired(300).unwrap(), queue.min_offset()), (0, 3));
@@ -176,13 +192,13 @@ fn report_4774_a_topic_created_again_starts_at_0() {
     let table = table(&directory);
     let queue = table.get_or_create("t", 0).unwrap();
     for n in 0..15 {
-        queue.append(n, unit(n)).unwrap();
+        queue.put(n, unit(n)).unwrap();
     }
     table.flush(0).unwrap();
     assert!(table.delete_topic("t", 1500).unwrap());
     assert!(!table.delete_topic("t", 1500).unwrap());
     assert!(!directory.path().join("t").exists());
-    assert_eq!(queue.append(15, unit(15)).unwrap(), Appended::Deleted);
+    assert_eq!(queue.put(15, unit(15)).unwrap(), Appended::Deleted);
     assert!(table.is_of_deleted("t", 1499) && !table.is_of_deleted("t", 1500));
 
     let again = table.get_or_create("t", 0).unwrap();
@@ -191,10 +207,10 @@ fn report_4774_a_topic_created_again_starts_at_0() {
     // the same seen by a dispatcher that makes queues anew from a log with both lives
     let queue = table.get_or_create("u", 0).unwrap();
     for n in 0..15 {
-        queue.append(n, unit(n)).unwrap();
+        queue.put(n, unit(n)).unwrap();
     }
     let second_life = Unit { physical_offset: 2000, ..unit(0) };
-    assert_eq!(queue.append(0, second_life).unwrap(), Appended::Added);
+    assert_eq!(queue.put(0, second_life).unwrap(), Appended::Added);
     assert_eq!(queue.max_offset(), 1);
     assert_eq!(queue.unit(0).unwrap(), Some(second_life));
 }
@@ -205,7 +221,7 @@ fn the_minimum_follows_the_log() {
     let table = table(&directory);
     let queue = table.get_or_create("t", 0).unwrap();
     for n in 0..35 {
-        queue.append(n, unit(n)).unwrap();
+        queue.put(n, unit(n)).unwrap();
     }
     table.flush(0).unwrap();
     assert_eq!(queue.delete_expired(1250).unwrap(), 1);
@@ -213,7 +229,7 @@ fn the_minimum_follows_the_log() {
     assert_eq!(queue.read(3, &mut [0; UNIT_SIZE]).unwrap_err().kind(), io::ErrorKind::NotFound);
     assert_eq!(queue.delete_expired(3500).unwrap(), 2);
     assert_eq!((queue.min_offset(), queue.max_offset()), (35, 35));
-    queue.append(35, unit(35)).unwrap();
+    queue.put(35, unit(35)).unwrap();
     assert_eq!(offsets(&queue, queue.min_offset()), [35]);
 }
 
@@ -224,7 +240,7 @@ fn a_failing_write_keeps_units_readable() {
     let queue = table.get_or_create("t", 0).unwrap();
     fs::write(directory.path().join("t"), "in the way").unwrap();
     for n in 0..300 {
-        assert_eq!(queue.append(n, unit(n)).unwrap(), Appended::Added);
+        assert_eq!(queue.put(n, unit(n)).unwrap(), Appended::Added);
     }
     assert!(table.flush(0).is_err());
     assert_eq!(offsets(&queue, 0), (0..300).collect::<Vec<_>>());
@@ -242,12 +258,12 @@ fn a_unit_that_cannot_be_put_can_be_put_later() {
     let in_the_way = directory.path().join("t");
     fs::write(&in_the_way, "").unwrap();
     for _ in 0..2 {
-        assert!(queue.append(13, unit(13)).is_err());
+        assert!(queue.put(13, unit(13)).is_err());
         assert_eq!(queue.max_offset(), 0);
     }
     fs::remove_file(&in_the_way).unwrap();
     for n in 13..35 {
-        assert_eq!(queue.append(n, unit(n)).unwrap(), Appended::Added);
+        assert_eq!(queue.put(n, unit(n)).unwrap(), Appended::Added);
     }
     table.flush(0).unwrap();
     assert_eq!(offsets(&queue, 13), (13..35).collect::<Vec<_>>());
@@ -258,10 +274,10 @@ fn a_unit_that_cannot_be_put_can_be_put_later() {
     fs::create_dir(&last).unwrap();
     let second_life = Unit { physical_offset: 9000, ..unit(0) };
     for _ in 0..2 {
-        assert!(queue.append(0, second_life).is_err());
+        assert!(queue.put(0, second_life).is_err());
     }
     fs::remove_dir(&last).unwrap();
-    assert_eq!(queue.append(0, second_life).unwrap(), Appended::Added);
+    assert_eq!(queue.put(0, second_life).unwrap(), Appended::Added);
     assert_eq!((queue.min_offset(), queue.max_offset()), (0, 1));
     assert_eq!(queue.unit(0).unwrap(), Some(second_life));
     assert_eq!(fs::read_dir(directory.path().join("t/0")).unwrap().count(), 0);

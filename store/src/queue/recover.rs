@@ -7,9 +7,11 @@ use std::io;
 
 use tracing::{info, warn};
 
+use super::entry::Entry;
+use super::layout::QueueKind;
 use super::queue::Queue;
 use super::table::QueueTable;
-use super::unit::{UNIT_SIZE, Unit};
+use super::unit::Unit;
 
 /// The log's side of recovery.
 pub trait RecordAt: Sync {
@@ -107,7 +109,7 @@ impl Queue {
         let Some(&first) = starts.first() else {
             return Ok(QueueEnd::default());
         };
-        let per_file = self.files().shared().units_per_file();
+        let per_file = self.files().layout().units_per_file;
         let whole = starts.last().map_or(first, |last| last + per_file);
 
         let scan = Scan { queue: self, end: if log.clean { log.log_end } else { log.checked_from } };
@@ -115,8 +117,10 @@ impl Queue {
             if log.clean { (scan.end_by_halves(&starts)?, false) } else { scan.end_by_reading(&starts)? };
         // blanks stand only before a record: one that is cut takes them along
         let last = loop {
-            match self.files().last_record(first, end)? {
-                Some((at, unit)) if !log.clean && unit.end() > log.log_min && !log.records.matches(self, at, unit) => {
+            match self.last_record(first, end)? {
+                Some((at, Entry { offset, unit, .. }))
+                    if !log.clean && unit.end() > log.log_min && !log.records.matches(self, offset, unit) =>
+                {
                     is_worse = true;
                     end = at;
                 }
@@ -130,8 +134,12 @@ impl Queue {
         }
         self.cut(&mut starts, end, whole, log.clean)?;
 
-        let max_physical = last.map_or(-1, |(_, unit)| unit.end());
-        self.restore(starts, end, max_physical);
+        let max_physical = last.map_or(-1, |(_, entry)| entry.unit.end());
+        let none = if self.kind() == QueueKind::Simple { first } else { 0 };
+        self.restore(starts, end, last.map_or(none, |(_, entry)| entry.end()), max_physical);
+        if let Some(extension) = self.extension() {
+            extension.recover(last.map(|(_, entry)| entry.unit))?;
+        }
         self.correct_min_offset(log.log_min)?;
         if damaged {
             warn!(topic = %self.topic(), queue_id = self.queue_id(), end,
@@ -144,7 +152,7 @@ impl Queue {
     /// a missing or short file is removed: it is made again.
     fn whole_files(&self, log: Loaded<'_>) -> io::Result<(Vec<i64>, bool)> {
         let found = self.files().list()?;
-        let (per_file, size) = (self.files().shared().units_per_file(), self.files().shared().file_size());
+        let (per_file, size) = (self.files().layout().units_per_file, self.files().layout().file_size());
         let last_found = found.last().map(|(start, _)| *start);
         let mut starts: Vec<i64> = Vec::with_capacity(found.len());
         let mut damaged = false;
@@ -165,7 +173,7 @@ impl Queue {
                     damaged = true;
                     (log.before_repair)()?;
                 }
-                self.files().clear_from(start + (length / UNIT_SIZE as u64) as i64)?;
+                self.files().clear_from(start + (length / self.kind().unit_size() as u64) as i64)?;
             }
         }
         Ok((starts, damaged))
@@ -180,11 +188,11 @@ impl Queue {
             self.files().remove(last)?;
             starts.pop();
         }
-        let last_end = starts.last().map_or(whole, |last| last + self.files().shared().units_per_file());
+        let last_end = starts.last().map_or(whole, |last| last + self.files().layout().units_per_file);
         if end < last_end {
-            let mut next = [0; UNIT_SIZE];
+            let mut next = vec![0; self.kind().unit_size()];
             self.files().read(end, &mut next)?;
-            if !clean || next != [0; UNIT_SIZE] {
+            if !clean || next.iter().any(|byte| *byte != 0) {
                 self.files().clear_from(end)?;
             }
         }
@@ -200,8 +208,8 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn unit(&self, offset: i64) -> io::Result<Unit> {
-        self.queue.files().unit(offset)
+    fn unit(&self, place: i64) -> io::Result<Unit> {
+        Ok(self.queue.stored_at(place)?.unit)
     }
 
     fn good(&self, unit: Unit) -> bool {
@@ -210,7 +218,7 @@ impl Scan<'_> {
 
     /// After a clean stop: units are dense, so the end is found by halving.
     fn end_by_halves(&self, starts: &[i64]) -> io::Result<i64> {
-        let per_file = self.queue.files().shared().units_per_file();
+        let per_file = self.queue.files().layout().units_per_file;
         for &start in starts.iter().rev() {
             if !self.good(self.unit(start)?) {
                 continue;
@@ -232,22 +240,23 @@ impl Scan<'_> {
     /// After a kill: reads the last three files up to the first unit that is not written, lies behind the end or
     /// goes backwards. Also says whether that unit is damage: more should be there.
     fn end_by_reading(&self, starts: &[i64]) -> io::Result<(i64, bool)> {
-        let per_file = self.queue.files().shared().units_per_file();
+        let per_file = self.queue.files().layout().units_per_file;
         let mut from = starts.len().saturating_sub(3);
         // nothing good in these: go on before them
         while from > 0 && !self.good(self.unit(starts[from])?) {
             from -= 1;
         }
-        let mut buffer = vec![0; READ_AT_ONCE * UNIT_SIZE];
+        let (kind, size) = (self.queue.kind(), self.queue.kind().unit_size());
+        let mut buffer = vec![0; READ_AT_ONCE * size];
         let mut previous = -1;
         for &start in &starts[from..] {
             let mut at = start;
             while at < start + per_file {
                 let length = self.queue.files().read(at, &mut buffer)?;
-                for bytes in buffer[..length].as_chunks::<UNIT_SIZE>().0 {
-                    let unit = Unit::from_bytes(bytes);
+                for bytes in buffer[..length].chunks_exact(size) {
+                    let Some(Entry { unit, .. }) = Entry::decode(kind, at, bytes) else { break };
                     if !unit.is_written() {
-                        return Ok((at, *bytes != [0; UNIT_SIZE] || starts.last() != Some(&start)));
+                        return Ok((at, bytes.iter().any(|byte| *byte != 0) || starts.last() != Some(&start)));
                     }
                     if unit.is_record() {
                         if unit.end() > self.end {

@@ -38,7 +38,7 @@ fn written(directory: &Path, units: i64) {
     let table = QueueTable::new(directory.to_owned(), FILE, 4);
     let queue = table.get_or_create("t", 0).unwrap();
     for n in 0..units {
-        queue.append(n, good(n)).unwrap();
+        queue.put(n, good(n)).unwrap();
     }
     table.flush(0).unwrap();
 }
@@ -48,13 +48,13 @@ fn reopen(directory: &Path, log: Loaded<'_>) -> (i64, i64, Option<i64>) {
     let from = table.recover(log).unwrap();
     let queue = table.get_or_create("t", 0).unwrap();
     for entry in queue.iter_from(queue.min_offset()) {
-        let (offset, unit) = entry.unwrap();
+        let Entry { offset, unit, .. } = entry.unwrap();
         assert_eq!(unit, good(offset));
     }
     let found = (queue.min_offset(), queue.max_offset(), from);
     // and goes on where it stands
     for n in queue.max_offset()..queue.max_offset() + 25 {
-        queue.append(n, good(n)).unwrap();
+        queue.put(n, good(n)).unwrap();
     }
     found
 }
@@ -154,7 +154,7 @@ fn blanks_go_with_the_record_they_stand_before() {
         let table = QueueTable::new(directory.path().to_owned(), FILE, 4);
         let queue = table.get_or_create("t", 0).unwrap();
         for n in (0..7).chain(25..27) {
-            queue.append(n, good(n)).unwrap();
+            queue.put(n, good(n)).unwrap();
         }
         table.flush(0).unwrap();
         assert_eq!(reopen(directory.path(), log(20, clean)), (0, 7, clean.then_some(700)));

@@ -6,12 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::descriptors::Descriptors;
-use super::unit::UNIT_SIZE;
 
-/// File size, open files, and which queues wait for a flush.
+/// Open files, and which queues wait for a flush.
 #[derive(Debug)]
 pub(super) struct Shared {
-    units_per_file: i64,
     descriptors: Descriptors,
     dirty: Mutex<Vec<(Arc<str>, i32)>>,
     serials: AtomicU64,
@@ -20,24 +18,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// `file_size` in bytes is rounded up to whole units, as the reference does.
-    pub(super) fn new(file_size: u64, descriptors: usize) -> Self {
-        let units = file_size.div_ceil(UNIT_SIZE as u64).max(1);
+    pub(super) fn new(descriptors: usize) -> Self {
         Self {
-            units_per_file: units as i64,
             descriptors: Descriptors::new(descriptors),
             dirty: Mutex::default(),
             serials: AtomicU64::new(0),
             sync_failed: AtomicBool::new(false),
         }
-    }
-
-    pub(super) fn units_per_file(&self) -> i64 {
-        self.units_per_file
-    }
-
-    pub(super) fn file_size(&self) -> u64 {
-        self.units_per_file as u64 * UNIT_SIZE as u64
     }
 
     pub(super) fn descriptors(&self) -> &Descriptors {

@@ -6,14 +6,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::extension::Extension;
+use super::files::QueueFiles;
+use super::layout::{Layout, QueueKind, QueueKinds};
 use super::queue::Queue;
 use super::shared::Shared;
 use crate::NameMap;
 
 /// The consume queues, each made when it is first asked for to be written.
-#[derive(Debug)]
 pub struct QueueTable {
-    root: PathBuf,
+    simple: Place,
+    /// Where the store has no batch queues, none.
+    batch: Option<Place>,
+    extensions: Option<Place>,
+    /// Whether new units get an extension.
+    extends: bool,
+    kinds: Arc<dyn QueueKinds>,
     shared: Arc<Shared>,
     /// A topic's queues, ascending by number.
     topics: NameMap<Vec<Arc<Queue>>>,
@@ -27,12 +35,35 @@ impl QueueTable {
     /// (mappedFileSizeConsumeQueue) of which at most `descriptors` are open at a time.
     pub fn new(root: PathBuf, file_size: u64, descriptors: usize) -> Self {
         Self {
-            root,
-            shared: Arc::new(Shared::new(file_size, descriptors)),
+            simple: Place { root, layout: Layout::of(QueueKind::Simple, file_size) },
+            batch: None,
+            extensions: None,
+            extends: false,
+            kinds: Arc::new(|_: &str| None),
+            shared: Arc::new(Shared::new(descriptors)),
             topics: NameMap::default(),
             deleted: NameMap::default(),
             any_deleted: AtomicBool::new(false),
         }
+    }
+
+    /// With batch queues below the directory `batchconsumequeue`, in files of `file_size` bytes
+    /// (mapperFileSizeBatchConsumeQueue), for the topics of which `kinds` says so; a topic it does not know keeps
+    /// the kind of queue that it has on disk.
+    pub fn with_batches(mut self, root: PathBuf, file_size: u64, kinds: Arc<dyn QueueKinds>) -> Self {
+        self.batch = Some(Place { root, layout: Layout::of(QueueKind::Batch, file_size) });
+        self.kinds = kinds;
+        self
+    }
+
+    /// With extensions of simple queues below the directory `consumequeue_ext`, in files of `file_size` bytes
+    /// (mappedFileSizeConsumeQueueExt). They are read where they are there; `is_written`: new units get an entry
+    /// (enableConsumeQueueExt).
+    pub fn with_extensions(mut self, root: PathBuf, file_size: u64, is_written: bool) -> Self {
+        self.extensions =
+            (is_written || root.exists()).then(|| Place { root, layout: Layout::of_extension(file_size) });
+        self.extends = is_written;
+        self
     }
 
     /// The queue, when it is known.
@@ -54,17 +85,45 @@ impl QueueTable {
                 format!("no consume queue can be named `{}`, {queue_id}", topic.escape_debug()),
             ));
         }
+        Ok(self.find_or_make(topic, queue_id, self.kinds.queue_kind(topic).unwrap_or_default()))
+    }
+
+    fn find_or_make(&self, topic: &str, queue_id: i32, kind: QueueKind) -> Arc<Queue> {
         let mut queues = self.topics.entry(Arc::from(topic)).or_default();
         let name = Arc::clone(queues.key());
-        Ok(match find(&queues, queue_id) {
+        match find(&queues, queue_id) {
             Ok((_, queue)) => queue,
             Err(at) => {
-                let directory = self.root.join(topic).join(queue_id.to_string());
-                let queue = Arc::new(Queue::new(name, queue_id, directory, Arc::clone(&self.shared)));
+                // one topic, one kind: what is there counts more than what is said
+                let kind = queues.first().map_or(kind, |queue| queue.kind());
+                let queue = Arc::new(self.make(name, queue_id, kind));
                 queues.insert(at, Arc::clone(&queue));
                 queue
             }
-        })
+        }
+    }
+
+    fn make(&self, topic: Arc<str>, queue_id: i32, kind: QueueKind) -> Queue {
+        let files = |place: &Place| {
+            let directory = place.root.join(&*topic).join(queue_id.to_string());
+            QueueFiles::new(directory, place.layout, Arc::clone(&self.shared))
+        };
+        if kind == QueueKind::Batch
+            && let Some(place) = &self.batch
+        {
+            let files = files(place);
+            return Queue::new(topic, queue_id, kind, files, None);
+        }
+        let extension = self.extensions.as_ref().map(files);
+        let extension = extension.filter(|files| self.extends || files.directory().exists());
+        let extension = extension.map(|files| Extension::new(files, self.extends));
+        let files = files(&self.simple);
+        Queue::new(topic, queue_id, QueueKind::Simple, files, extension)
+    }
+
+    /// The minimum of a topic's queue that has no messages yet, whether or not it is known.
+    pub fn min_of_empty(&self, topic: &str) -> i64 {
+        self.kinds.queue_kind(topic).unwrap_or_default().min_of_empty()
     }
 
     /// The queues of a topic, ascending by number.
@@ -102,10 +161,13 @@ impl QueueTable {
             result = result.and(queue.delete());
         }
         result?;
-        match fs::remove_dir(self.root.join(topic)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(true),
+        for place in [Some(&self.simple), self.batch.as_ref(), self.extensions.as_ref()].into_iter().flatten() {
+            match fs::remove_dir(place.root.join(topic)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
+        Ok(true)
     }
 
     /// Whether a record of this topic at this place is of a topic deleted later.
@@ -184,16 +246,44 @@ impl QueueTable {
     /// Makes a queue of the table for each directory found.
     pub(super) fn discover(&self) -> io::Result<Vec<Arc<Queue>>> {
         let mut found = Vec::new();
-        for topic in directories(&self.root)?.into_iter().filter(|topic| is_topic_name(topic)) {
-            for queue in directories(&self.root.join(&topic))? {
-                // `007` and `+7` are no names of queue 7
-                if let Some(queue_id) = queue.parse::<i32>().ok().filter(|id| id.to_string() == queue && *id >= 0) {
-                    found.push(self.get_or_create(&topic, queue_id)?);
-                }
-            }
+        self.discover_kind(QueueKind::Simple, &self.simple, &mut found)?;
+        if let Some(batch) = &self.batch {
+            self.discover_kind(QueueKind::Batch, batch, &mut found)?;
         }
         Ok(found)
     }
+
+    fn discover_kind(&self, kind: QueueKind, place: &Place, found: &mut Vec<Arc<Queue>>) -> io::Result<()> {
+        for topic in directories(&place.root)?.into_iter().filter(|topic| is_topic_name(topic)) {
+            let directory = place.root.join(&topic);
+            for queue in directories(&directory)? {
+                // `007` and `+7` are no names of queue 7
+                let id = queue.parse::<i32>().ok().filter(|id| id.to_string() == queue && *id >= 0);
+                let Some(queue_id) = id else { continue };
+                let queue = self.find_or_make(&topic, queue_id, kind);
+                let expected = self.kinds.queue_kind(&topic).unwrap_or(queue.kind());
+                if expected != kind {
+                    let message = format!(
+                        "{} holds queues of type {}, but topic {topic} is of type {}: put its queue.type right, or remove \
+                         consumequeue and batchconsumequeue, which are then made again from the commit log",
+                        directory.display(),
+                        kind.name(),
+                        expected.name()
+                    );
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+                }
+                found.push(queue);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where files of one sort are.
+#[derive(Debug)]
+struct Place {
+    root: PathBuf,
+    layout: Layout,
 }
 
 /// Names of the directories in a directory, none when it does not exist.

@@ -52,7 +52,7 @@ fn only_changed_queues_are_flushed_and_few_files_are_open() {
     let table = QueueTable::new(directory.path().to_owned(), 200, 16);
     for id in 0..500 {
         let queue = table.get_or_create("t", id).unwrap();
-        queue.append(0, unit(i64::from(id))).unwrap();
+        queue.put(0, unit(i64::from(id))).unwrap();
     }
     // less than a page each
     assert!(!table.flush(2).unwrap());
@@ -70,7 +70,7 @@ fn offsets_to_give_start_at_what_is_dispatched() {
     let directory = TempDir::new().unwrap();
     let table = QueueTable::new(directory.path().to_owned(), 200, 16);
     let queue = table.get_or_create("t", 0).unwrap();
-    queue.append(0, unit(0)).unwrap();
+    queue.put(0, unit(0)).unwrap();
     table.reset_next_offsets();
     assert_eq!(queue.take_offsets(3), 1);
     assert_eq!(queue.next_offset(), 4);

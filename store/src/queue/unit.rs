@@ -63,6 +63,14 @@ impl Unit {
     }
 }
 
+/// Stands as tags code for what is at a place of the extension.
+pub(super) fn address_of(place: i64) -> i64 {
+    place.wrapping_add(i64::MIN)
+}
+
+/// Places of an extension stay below this, so that their addresses stay below every hash.
+pub(super) const MAX_EXTENSION_PLACE: i64 = (i32::MIN as i64).wrapping_sub(i64::MIN);
+
 /// Whether a record with these bits is in a queue. Half messages of old versions and rollback marks are not: an offset
 /// taken for one would be a hole that hides what is behind it.
 pub(crate) fn is_queued(sys_flag: i32) -> bool {

@@ -5,10 +5,10 @@ use std::io;
 use apogee_remoting::message::properties::Properties;
 use bytes::Bytes;
 
-use super::limits::{Asked, ReadLimits};
+use super::limits::{Amount, ReadLimits};
 use super::record;
 use super::source::RecordSource;
-use crate::queue::{Queue, QueueTable, Unit};
+use crate::queue::{Entry, ExtensionUnit, Queue, QueueTable, Unit};
 
 /// Which messages, and how much of them at most.
 #[derive(Clone, Copy, Debug)]
@@ -73,8 +73,9 @@ pub struct GetResult {
 
 /// Chooses messages.
 pub trait MessageFilter {
-    /// Whether the message may be wanted, by what the consume queue knows. `false` is final.
-    fn matches_queue(&self, tags_code: i64) -> bool;
+    /// Whether the message may be wanted, by what the consume queue knows: a hash of the tag or delivery time, and what
+    /// the queue's extension has, where there is one. `false` is final.
+    fn matches_queue(&self, tags_code: i64, extension: Option<&ExtensionUnit>) -> bool;
 
     /// Whether [`MessageFilter::matches_record`] has a say.
     fn needs_record(&self) -> bool {
@@ -103,7 +104,8 @@ pub fn get<S: RecordSource + ?Sized>(
         if limits.correct_next_offset { corrected } else { request.offset }
     };
     let Some(queue) = queues.get(request.topic, request.queue_id) else {
-        return Ok(GetResult::empty(GetStatus::NoMatchedLogicQueue, correct(0), 0, 0));
+        let min = queues.min_of_empty(request.topic);
+        return Ok(GetResult::empty(GetStatus::NoMatchedLogicQueue, correct(0), min, 0));
     };
     let (min, max) = (queue.min_offset(), queue.max_offset());
     let offset = request.offset;
@@ -142,7 +144,7 @@ impl GetResult {
 struct Gathering<'a, S: ?Sized> {
     log: &'a S,
     limits: &'a ReadLimits,
-    asked: Asked,
+    asked: Amount,
     first: i64,
     /// End of the log when the read began.
     log_end: i64,
@@ -153,7 +155,7 @@ struct Gathering<'a, S: ?Sized> {
 
 impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
     fn new(log: &'a S, limits: &'a ReadLimits, request: &GetRequest<'_>, min: i64, max: i64) -> Self {
-        let asked = Asked { count: request.max_count, bytes: request.max_bytes.clamp(LEAST_BYTES, MOST_BYTES) };
+        let asked = Amount { count: request.max_count, bytes: request.max_bytes.clamp(LEAST_BYTES, MOST_BYTES) };
         Self {
             log,
             limits,
@@ -166,10 +168,10 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
     }
 
     fn run(mut self, queue: &Queue, filter: Option<&dyn MessageFilter>) -> io::Result<GetResult> {
-        let most_units = (self.limits.filter_bytes / crate::queue::UNIT_SIZE).max(self.asked.count) as i64;
+        let most_offsets = (self.limits.filter_bytes / queue.kind().unit_size()).max(self.asked.count) as i64;
         let mut last_physical = 0;
         for entry in queue.iter_from(self.first) {
-            let (offset, unit) = match entry {
+            let entry = match entry {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     if self.result.count == 0 {
                         self.result.status = GetStatus::OffsetFoundNull;
@@ -181,20 +183,25 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
                 }
                 entry => entry?,
             };
-            if offset >= self.result.max_offset || offset - self.first >= most_units {
+            let Entry { offset, unit, count, .. } = entry;
+            if offset >= self.result.max_offset || offset - self.first >= most_offsets {
                 break;
             }
-            let size = usize::try_from(unit.size).unwrap_or(0);
+            let more =
+                Amount { count: usize::try_from(count).unwrap_or(0), bytes: usize::try_from(unit.size).unwrap_or(0) };
             let is_there = self.has(unit);
             if is_there {
                 let in_memory = self.log_end - unit.physical_offset <= self.limits.memory_distance;
-                if self.limits.full(&self.asked, self.result.bytes, self.result.count, size, in_memory) {
+                let has = Amount { count: self.result.count, bytes: self.result.bytes };
+                if self.limits.full(&self.asked, has, more, in_memory) {
                     break;
                 }
                 last_physical = unit.physical_offset;
             }
-            self.result.next_offset = offset + 1;
-            if filter.is_some_and(|filter| !filter.matches_queue(unit.tags_code)) {
+            self.result.next_offset = entry.end();
+            if let Some(filter) = filter
+                && !queue_matches(queue, unit, filter)?
+            {
                 self.nothing_yet(GetStatus::NoMatchedMessage);
                 continue;
             }
@@ -211,7 +218,7 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
                 self.result.filtered += 1;
                 continue;
             }
-            self.add(unit, size)?;
+            self.add(unit, more)?;
         }
         self.close_run()?;
         if self.result.status == GetStatus::Found && self.result.count == 0 {
@@ -242,20 +249,20 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
         Ok(record::properties(&bytes).is_some_and(|properties| filter.matches_record(properties)))
     }
 
-    fn add(&mut self, unit: Unit, size: usize) -> io::Result<()> {
+    fn add(&mut self, unit: Unit, more: Amount) -> io::Result<()> {
         match &mut self.run {
             Some(run) if run.start + run.bytes as i64 == unit.physical_offset => {
-                run.bytes += size;
-                run.count += 1;
+                run.bytes += more.bytes;
+                run.count += more.count;
             }
             _ => {
                 self.close_run()?;
-                self.run = Some(Run { start: unit.physical_offset, bytes: size, count: 1 });
+                self.run = Some(Run { start: unit.physical_offset, bytes: more.bytes, count: more.count });
             }
         }
         self.result.status = GetStatus::Found;
-        self.result.count += 1;
-        self.result.bytes += size;
+        self.result.count += more.count;
+        self.result.bytes += more.bytes;
         Ok(())
     }
 
@@ -272,6 +279,16 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
         }
         Ok(())
     }
+}
+
+/// Whether a message may be wanted by what the queue knows of it. What cannot be found out lets it pass: the client
+/// filters again.
+fn queue_matches(queue: &Queue, unit: Unit, filter: &dyn MessageFilter) -> io::Result<bool> {
+    if unit.extension_address().is_none() {
+        return Ok(filter.matches_queue(unit.tags_code, None));
+    }
+    let extension = queue.extension_of(unit)?;
+    Ok(extension.is_none_or(|extension| filter.matches_queue(extension.tags_code, Some(&extension))))
 }
 
 /// Records behind one another in the log.

@@ -52,7 +52,7 @@ impl Fixture {
 struct Tag(i64);
 
 impl MessageFilter for Tag {
-    fn matches_queue(&self, tags_code: i64) -> bool {
+    fn matches_queue(&self, tags_code: i64, _: Option<&ExtensionUnit>) -> bool {
         tags_code == self.0
     }
 }
@@ -60,7 +60,7 @@ impl MessageFilter for Tag {
 struct Text(&'static str);
 
 impl MessageFilter for Text {
-    fn matches_queue(&self, _: i64) -> bool {
+    fn matches_queue(&self, _: i64, _: Option<&ExtensionUnit>) -> bool {
         true
     }
     fn needs_record(&self) -> bool {
@@ -183,7 +183,7 @@ fn a_missing_queue_file_leads_to_the_next() {
     std::fs::remove_file(fixture.directory.path().join("t/0/00000000000000000400")).unwrap();
     let queues = QueueTable::new(fixture.directory.path().to_owned(), 400, 8);
     let queue = queues.get_or_create("t", 0).unwrap();
-    queue.restore(vec![0, 20, 40, 60, 80], 100, 100);
+    queue.restore(vec![0, 20, 40, 60, 80], 100, 100, 100);
     let request = GetRequest { topic: "t", queue_id: 0, offset: 25, max_count: 3, max_bytes: 1 << 20 };
     let found = get(&*fixture.log, &queues, &ReadLimits::default(), &request, None).unwrap();
     assert_eq!((found.status, found.next_offset), (GetStatus::OffsetFoundNull, 40));

@@ -35,10 +35,10 @@ impl Default for ReadLimits {
 }
 
 impl ReadLimits {
-    /// Whether a record of `size` bytes no longer fits a read that has `count` messages and `bytes` bytes. The first
-    /// always fits.
-    pub(super) fn full(&self, asked: &Asked, bytes: usize, count: usize, size: usize, in_memory: bool) -> bool {
-        if count == 0 {
+    /// Whether a record with `more` messages no longer fits a read that `has` some. The first always fits. A batch fits
+    /// where one message does, except where the reader asked for less.
+    pub(super) fn full(&self, asked: &Amount, has: Amount, more: Amount, in_memory: bool) -> bool {
+        if has.count == 0 {
             return false;
         }
         let (most_messages, most_bytes) = if in_memory {
@@ -46,12 +46,15 @@ impl ReadLimits {
         } else {
             (self.count_on_disk, self.bytes_on_disk)
         };
-        count + 1 > asked.count.min(most_messages) || bytes + size > asked.bytes.min(most_bytes)
+        has.count + more.count > asked.count
+            || has.count + 1 > most_messages
+            || has.bytes + more.bytes > asked.bytes.min(most_bytes)
     }
 }
 
-/// What the reader asked for, within what may be asked.
-pub(super) struct Asked {
+/// Messages and their bytes: asked for, within what may be asked, or there.
+#[derive(Clone, Copy)]
+pub(super) struct Amount {
     pub(super) count: usize,
     pub(super) bytes: usize,
 }

@@ -83,6 +83,15 @@ impl<'a> RecordFields<'a> {
             .any(|(name, offset)| name == topic && offset.parse() == Ok(queue_offset))
     }
 
+    /// First queue offset and number of the messages in the record of a batch; `None` for a record that is one message.
+    pub(crate) fn inner_batch(&self) -> Option<(i64, i16)> {
+        if self.sys_flag & INNER_BATCH == 0 {
+            return None;
+        }
+        let base = self.properties.get_str(key::INNER_BASE)?.parse().ok()?;
+        Some((base, self.properties.get_str(key::INNER_NUM)?.parse().ok().filter(|count| *count > 0)?))
+    }
+
     fn read(bytes: &'a [u8], size: i32, long_topic: bool) -> Option<Self> {
         let mut fields = Cursor { bytes, at: 12 };
         let queue_id = fields.i32()?;
@@ -178,6 +187,7 @@ const MAGIC_BLANK: i32 = 0xCBD4_3194_u32 as i32;
 const BLANK_SIZE: usize = 8;
 /// A record with IPv4 hosts, no body, no topic and no properties.
 const LEAST_SIZE: usize = 91;
+const INNER_BATCH: i32 = 0x80;
 const BORN_HOST_V6: i32 = 0x10;
 const STORE_HOST_V6: i32 = 0x20;
 

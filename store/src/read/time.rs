@@ -4,7 +4,7 @@ use std::io;
 
 use super::record;
 use super::source::RecordSource;
-use crate::queue::{Queue, Unit};
+use crate::queue::{Queue, QueueKind, Unit};
 
 /// Which offset is meant when a time lies between messages, or when several have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub fn offset_by_time<S: RecordSource + ?Sized>(
     time: i64,
     boundary: Boundary,
 ) -> io::Result<i64> {
+    if queue.kind() == QueueKind::Batch {
+        return queue.offset_by_time(time, boundary);
+    }
     let (min, max) = (queue.min_offset(), queue.max_offset());
     // behind the last record whose store time is before the time (lower) or not past it (upper)
     let behind = queue.behind_those(min, max, |unit| {

@@ -1,6 +1,7 @@
 //! The store as a whole: what a broker holds.
 
 mod expire;
+mod hooks;
 mod key_query;
 mod open;
 mod read;
@@ -17,6 +18,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 pub use expire::{Expired, ExpiryRound};
+pub use hooks::Hooks;
 pub use key_query::{KeyQuery, KeyQueryResult};
 pub use open::OpenError;
 
@@ -59,6 +61,12 @@ impl Store {
     pub fn append(&self, draft: &Draft<'_>) -> Result<Appended, AppendError> {
         let queue = self.queue(draft.topic, draft.queue_id)?;
         self.log.append(draft, &queue)
+    }
+
+    /// Appends `count` messages as one record to a topic with batch queues; takes the offset of the first.
+    pub fn append_inner_batch(&self, draft: &Draft<'_>, count: i16) -> Result<Appended, AppendError> {
+        let queue = self.queue(draft.topic, draft.queue_id)?;
+        self.log.append_inner_batch(draft, count, &queue)
     }
 
     /// Appends messages of one queue next to one another, all or none.

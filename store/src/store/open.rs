@@ -12,12 +12,10 @@ use parking_lot::Mutex;
 use thiserror::Error;
 
 use super::synced::Synced;
-use super::{Store, Threads};
+use super::{Hooks, Store, Threads};
 use crate::checkpoint::Checkpoint;
 use crate::disk::{self, Space};
-use crate::dispatch::{
-    ArrivalListener, DelayLevels, Dispatch, DispatchError, Dispatcher, FlushIntervals, QueueFlusher, Waker,
-};
+use crate::dispatch::{DelayLevels, Dispatch, DispatchError, Dispatcher, FlushIntervals, QueueFlusher, Waker};
 use crate::files;
 use crate::index::{IndexBuilder, IndexTable};
 use crate::log::{CommitLog, LogOptions, RecoverError, RecoverFrom};
@@ -61,9 +59,10 @@ pub enum OpenError {
 }
 
 impl Store {
-    /// Opens the store, and recovers what an unclean stop left behind. `listener` is told of every message that
-    /// can be read from now on.
-    pub fn open(config: &MessageStoreConfig, listener: Arc<dyn ArrivalListener>) -> Result<Arc<Self>, OpenError> {
+    /// Opens the store, and recovers what an unclean stop left behind. The listener of `hooks` is told of every message
+    /// that can be read from now on.
+    pub fn open(config: &MessageStoreConfig, hooks: impl Into<Hooks>) -> Result<Arc<Self>, OpenError> {
+        let hooks = hooks.into();
         let root = PathBuf::from(&config.store_path_root_dir);
         let io = |source| OpenError::Io { root: root.clone(), source };
         let delays = DelayLevels::parse(&config.message_delay_level).map_err(|error| OpenError::Setting {
@@ -85,8 +84,8 @@ impl Store {
         // Before anything is derived or appended: from here on a stop is an unclean one.
         let repair = Repair::new(&checkpoint);
         let opened = abort.set().map_err(io).and_then(|()| {
-            let derived = Derived::complete(config, &log, &delays, known, checked_from, &repair)?;
-            let dispatch = Arc::new(derived.dispatch.with_listener(listener));
+            let derived = Derived::complete(config, &log, &delays, known, checked_from, &hooks, &repair)?;
+            let dispatch = Arc::new(derived.dispatch.with_listener(Arc::clone(&hooks.listener)));
             let queues = derived.queues;
             let threads = start_threads(config, &log, &queues, &dispatch, &checkpoint, waker, clean).map_err(io)?;
             Ok((queues, dispatch, threads))
@@ -171,6 +170,7 @@ impl Derived {
         delays: &DelayLevels,
         known: RecoverFrom,
         checked_from: i64,
+        hooks: &Hooks,
         repair: &Repair<'_>,
     ) -> Result<Self, OpenError> {
         let root = PathBuf::from(&config.store_path_root_dir);
@@ -185,7 +185,12 @@ impl Derived {
             repair.begin().map_err(io)?;
         }
         files::create_directories(&queue_root).map_err(io)?;
-        let queues = Arc::new(QueueTable::new(queue_root, queue_file, QUEUE_DESCRIPTORS));
+        let batch_file = u64::from(config.mapper_file_size_batch_consume_queue.unsigned_abs());
+        let extension_file = u64::from(config.mapped_file_size_consume_queue_ext.unsigned_abs());
+        let queues = QueueTable::new(queue_root, queue_file, QUEUE_DESCRIPTORS)
+            .with_batches(root.join("batchconsumequeue"), batch_file, Arc::clone(&hooks.queue_kinds))
+            .with_extensions(root.join("consumequeue_ext"), extension_file, config.enable_consume_queue_ext);
+        let queues = Arc::new(queues);
         let loaded = Loaded {
             log_min: min,
             log_end: end,
@@ -210,6 +215,7 @@ impl Derived {
             Dispatch::new(Arc::clone(log) as Arc<dyn RecordSource>, Arc::clone(&queues), from)
                 .with_delays(delays.clone())
                 .with_light_queues(config.enable_multi_dispatch)
+                .with_bit_maps(hooks.bit_maps.clone())
         };
         // Nobody waits for old messages, so the listener comes after them.
         let dispatch = dispatch_from(from.max(min), min, walk, repair, &io)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::Store;
-use crate::queue::Unit;
+use crate::queue::{Queue, Unit};
 use crate::read::{
     Boundary, GetRequest, GetResult, MessageFilter, RecordSource, get, offset_by_time, record_at, store_time,
     store_time_at,
@@ -31,9 +31,9 @@ impl Store {
         }
     }
 
-    /// The offset of a queue's oldest message; 0 without the queue.
+    /// The offset of a queue's oldest message; without the queue 0, or -1 for a topic with batch queues.
     pub fn min_offset(&self, topic: &str, queue_id: i32) -> i64 {
-        self.queues.get(topic, queue_id).map_or(0, |queue| queue.min_offset())
+        self.queues.get(topic, queue_id).map_or_else(|| self.queues.min_of_empty(topic), |queue| queue.min_offset())
     }
 
     /// The offset behind a queue's newest message; 0 without the queue.
@@ -41,11 +41,11 @@ impl Store {
         self.queues.get(topic, queue_id).map_or(0, |queue| queue.max_offset())
     }
 
-    /// The offset of the message stored at a time (ms); 0 without the queue.
+    /// The offset of the message stored at a time (ms); the minimum without the queue.
     pub fn offset_by_time(&self, topic: &str, queue_id: i32, time: i64, boundary: Boundary) -> io::Result<i64> {
         match self.queues.get(topic, queue_id) {
             Some(queue) => offset_by_time(&*self.log, &queue, time, boundary),
-            None => Ok(0),
+            None => Ok(self.queues.min_of_empty(topic)),
         }
     }
 
@@ -86,7 +86,7 @@ impl Store {
         self.queues.queues(topic).iter().map(|queue| queue.queue_id()).collect()
     }
 
-    /// At most `count` units of a queue from an offset on, with their offsets; none without the queue, before its
+    /// At most `count` units of a queue from an offset on, with their first offsets; none without the queue, before its
     /// first message or behind its last.
     ///
     /// # Errors
@@ -97,7 +97,11 @@ impl Store {
             return Ok(Vec::new());
         }
         let end = queue.max_offset();
-        queue.iter_from(offset).take_while(|unit| !matches!(unit, Ok((at, _)) if *at >= end)).take(count).collect()
+        let entries = queue.iter_from(offset).take_while(|entry| !matches!(entry, Ok(entry) if entry.offset >= end));
+        entries
+            .take(count)
+            .map(|entry| entry.and_then(|entry| Ok((entry.offset, with_tags(&queue, entry.unit)?))))
+            .collect()
     }
 
     /// The record that a unit points at; `None` when it is no longer in the log.
@@ -110,4 +114,9 @@ impl Store {
             _ => Ok(None),
         }
     }
+}
+
+/// The unit with its own tags code, where that stands in the queue's extension.
+fn with_tags(queue: &Queue, unit: Unit) -> io::Result<Unit> {
+    Ok(queue.extension_of(unit)?.map_or(unit, |extension| Unit { tags_code: extension.tags_code, ..unit }))
 }

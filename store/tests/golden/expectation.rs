@@ -44,8 +44,9 @@ impl Golden {
         self.root().join("abort").exists()
     }
 
-    pub fn has_light_queues(&self) -> bool {
-        self.expected["about"]["brokerConf"].as_array().unwrap().contains(&Value::from("enableMultiDispatch=true"))
+    /// Whether the reference had this line in its configuration.
+    pub fn is_configured(&self, line: &str) -> bool {
+        self.expected["about"]["brokerConf"].as_array().unwrap().contains(&Value::from(line))
     }
 
     pub fn list(&self, name: &str) -> &[Value] {

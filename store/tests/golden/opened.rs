@@ -34,7 +34,7 @@ pub struct Opened {
 impl Opened {
     pub fn open(name: &str) -> Self {
         let golden = Golden::unpack(name);
-        let light_queues = golden.has_light_queues();
+        let light_queues = golden.is_configured("enableMultiDispatch=true");
         let root = golden.root();
         let clean = !golden.is_unclean();
         let log = Arc::new(FileLog::open(&root.join("commitlog")));

@@ -1,0 +1,24 @@
+//! What the store asks of its owner, and tells it.
+
+use std::sync::Arc;
+
+use crate::dispatch::{ArrivalListener, BitMaps};
+use crate::queue::QueueKinds;
+
+/// The owner's side of a store. A listener alone will do: then all queues are simple, but those that are batch queues on
+/// disk, and nothing is known of filters.
+#[derive(Clone)]
+pub struct Hooks {
+    /// Told of every message that can be read.
+    pub listener: Arc<dyn ArrivalListener>,
+    /// Which topics have batch queues.
+    pub queue_kinds: Arc<dyn QueueKinds>,
+    /// Which filters a message passes, for extensions of queues.
+    pub bit_maps: Option<Arc<dyn BitMaps>>,
+}
+
+impl<L: ArrivalListener + 'static> From<Arc<L>> for Hooks {
+    fn from(listener: Arc<L>) -> Self {
+        Self { listener, queue_kinds: Arc::new(|_: &str| None), bit_maps: None }
+    }
+}
