@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use crate::client::{Consumers, Producers};
 use crate::clock::Clock;
+use crate::filter::{FilterServers, Filters};
 use crate::group::GroupTable;
 use crate::lock::QueueLocks;
 use crate::offset::OffsetTable;
@@ -40,6 +41,8 @@ pub(crate) struct Broker {
     pub(crate) offsets_file: StateFile,
     pub(crate) producers: Producers,
     pub(crate) consumers: Consumers,
+    pub(crate) filters: Arc<Filters>,
+    pub(crate) filter_servers: FilterServers,
     pub(crate) locks: QueueLocks,
     pub(crate) held_pulls: Arc<HeldPulls>,
     pub(crate) schedule: Schedule,

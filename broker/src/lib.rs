@@ -9,6 +9,7 @@ mod client;
 mod clock;
 mod config;
 mod expiry;
+mod filter;
 mod group;
 mod lock;
 mod names;

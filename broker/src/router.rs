@@ -9,8 +9,8 @@ use crate::Broker;
 use crate::answer::Answer;
 use crate::thread::on_thread;
 use crate::{
-    client, config, expiry, group, lock, offset, pull, query, registration, replication, request_mode, retry, schedule,
-    send, stats, topic, transaction,
+    client, config, expiry, filter, group, lock, offset, pull, query, registration, replication, request_mode, retry,
+    schedule, send, stats, topic, transaction,
 };
 
 /// The handlers behind one of the broker's two ports.
@@ -33,7 +33,8 @@ impl Service for Router {
 
             Code::HEART_BEAT => client::heartbeat(broker, peer, &request),
             Code::UNREGISTER_CLIENT => now(client::unregister(broker, peer, &request)),
-            Code::CHECK_CLIENT_CONFIG => now(client::check_config(&request)),
+            Code::CHECK_CLIENT_CONFIG => now(filter::check(broker, &request)),
+            Code::REGISTER_FILTER_SERVER => now(filter::register_server(broker, peer, &request)),
             Code::GET_CONSUMER_LIST_BY_GROUP => now(client::consumer_list(broker, &request)),
             Code::GET_CONSUMER_CONNECTION_LIST => now(client::consumer_connections(broker, &request)),
             Code::GET_PRODUCER_CONNECTION_LIST => now(client::producer_connections(broker, &request)),

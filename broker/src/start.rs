@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use apogee_config::state_file::{StateFile, StateFileError};
 use apogee_config::{BrokerSettings, ServerSettings};
+use apogee_filter::bloom::{BloomFilter, ShapeError};
 use apogee_remoting::Serialization;
 use apogee_remoting::client::{Client, ClientOptions, NameServers};
 use apogee_remoting::frame::DEFAULT_MAX_FRAME;
@@ -24,6 +25,7 @@ use tokio::task::JoinHandle;
 
 use crate::client::{Consumers, Producers};
 use crate::clock::Clock;
+use crate::filter::{FilterServers, Filters};
 use crate::group::GroupTable;
 use crate::lock::QueueLocks;
 use crate::offset::OffsetTable;
@@ -66,6 +68,9 @@ pub enum StartError {
     /// The transactions in the store cannot be read.
     #[error("cannot read the transactions of the store: {0}")]
     Transactions(#[source] std::io::Error),
+    /// `maxErrorRateOfBloomFilter` or `expectConsumerNumUseFilter` is out of range.
+    #[error("bit maps of filters cannot be made: {0}")]
+    Filters(#[from] ShapeError),
     /// `brokerIP1` is no address.
     #[error("brokerIP1={0} is no IP address")]
     Address(String),
@@ -135,6 +140,7 @@ impl Running {
         // It notes its progress among the offsets.
         transaction::stop(&self.broker).await;
         tasks::save_offsets(&self.broker);
+        tasks::save_filters(&self.broker);
         self.broker.schedule.stop();
         schedule::save(&self.broker).await;
         let store = Arc::clone(&self.broker.store);
@@ -169,6 +175,14 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
     let groups = GroupTable::new(groups, saved, clock);
     let offsets_file = state_file(&settings, "consumerOffset.json");
     let offsets = OffsetTable::new(read(&offsets_file)?, clock);
+
+    let shape = BloomFilter::new(
+        settings.broker.max_error_rate_of_bloom_filter,
+        settings.broker.expect_consumer_num_use_filter,
+    )?;
+    let filters = state_file(&settings, "consumerFilter.json");
+    let saved = read(&filters)?;
+    let filters = Arc::new(Filters::new(filters, saved, shape, clock.now()));
 
     let delay_offsets = state_file(&settings, "delayOffset.json");
     let saved = read(&delay_offsets)?;
@@ -207,6 +221,8 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
         offsets_file,
         producers: Producers::default(),
         consumers: Consumers::default(),
+        filters,
+        filter_servers: FilterServers::default(),
         locks: QueueLocks::default(),
         held_pulls,
         schedule,
@@ -230,7 +246,7 @@ impl ArrivalListener for Arrivals {
 
     fn arrived(&self, arrival: &Arrival<'_>) {
         self.alarm.arrived(arrival);
-        self.held_pulls.arrived(arrival.topic, arrival.queue_id, arrival.max_offset, arrival.tags_code);
+        self.held_pulls.arrived(arrival);
     }
 }
 

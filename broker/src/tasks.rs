@@ -12,6 +12,8 @@ use crate::{Broker, client, expiry, registration, replication, schedule, transac
 
 /// How often silent clients are looked for, as in the reference.
 const CLIENT_SCAN: Duration = Duration::from_secs(10);
+/// How often the filters of groups are written down, as in the reference.
+const FILTERS: Duration = Duration::from_secs(10);
 /// How often is looked how full the disk is: so long a full disk takes messages, and one with room refuses them.
 const SPACE_CHECK: Duration = Duration::from_secs(1);
 
@@ -34,6 +36,7 @@ pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
         tokio::spawn(transaction::check_for_ever(Arc::clone(broker))),
         tokio::spawn(transaction::write_notes_for_ever(Arc::clone(broker))),
         every(metrics, broker, transaction::save_metrics),
+        every(FILTERS, broker, save_filters),
         every(CLIENT_SCAN, broker, client::close_silent),
         every(SPACE_CHECK, broker, |broker| broker.store.check_space()),
         every(cleaning, broker, expiry::round),
@@ -47,6 +50,13 @@ pub(crate) fn save_offsets(broker: &Broker) {
         broker.offsets.save_if_changed(|offsets| broker.offsets_file.write(json::to_vec_pretty(offsets)))
     {
         tracing::error!(%error, "consumer offsets are not saved");
+    }
+}
+
+/// Writes the filters of groups down if any changed since the last time.
+pub(crate) fn save_filters(broker: &Broker) {
+    if let Err(error) = broker.filters.save(broker.settings().broker.filter_data_clean_time_span, broker.now()) {
+        tracing::error!(%error, "filters of consumer groups are not saved");
     }
 }
 

@@ -6,18 +6,23 @@ mod harness;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apogee_config::BrokerSettings;
 use apogee_remoting::client::{Client, ClientOptions};
-use apogee_remoting::message::record::Record;
+use apogee_remoting::message::record::{Record, entries};
+use apogee_remoting::protocol::filter::{ConsumerFilterData, ConsumerFilters};
+use apogee_remoting::protocol::heartbeat::{ConsumerData, HeartbeatData};
 use apogee_remoting::protocol::offset::GetMaxOffsetRequestHeader;
+use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::schedule::DelayOffsetSerializeWrapper;
+use apogee_remoting::protocol::subscription::SubscriptionData;
 use apogee_remoting::protocol::transaction::{CheckTransactionStateRequestHeader, EndTransactionRequestHeader};
 use apogee_remoting::server::{Peer, Reply, Service};
 use apogee_remoting::{Command, RequestCode, json};
-use harness::{TIMEOUT, TestBroker};
+use harness::{TIMEOUT, TestBroker, pull_header};
+use serde::Deserialize;
 use tokio::sync::mpsc;
 
 const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
@@ -107,10 +112,107 @@ impl Service for Questions {
 }
 
 /// Puts a golden store where the broker will look for its own, with the sizes that it was written with.
+/// Expressions that are registered in the file, and others, let the same messages pass as in the reference.
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_let_the_same_pass() {
+    for name in ["filter", "filter-4x"] {
+        let broker = TestBroker::start_with(|settings| {
+            unpack(name, settings);
+            settings.broker.enable_property_filter = true;
+            settings.broker.filter_data_clean_time_span = i64::MAX;
+        })
+        .await;
+        let golden: Golden =
+            json::from_slice(&std::fs::read(golden_folder().join(format!("{name}.json"))).unwrap()).unwrap();
+        let pulls = golden.filtered_pull.iter().filter(|pull| pull.kind == "SQL92");
+        assert!(pulls.clone().count() > 0);
+        for pull in pulls {
+            assert_eq!(served(&broker, pull).await, pull.served, "{name} {} {}", pull.expression, pull.queue_id);
+        }
+        // A group that comes back has its expression since it came first.
+        let before = consumer_filters(&broker);
+        for filter in &before {
+            broker.ok(Command::request(RequestCode::HEART_BEAT).with_body(heartbeat(filter))).await;
+        }
+        let broker = broker.restart().await;
+        let after = consumer_filters(&broker);
+        assert_eq!(after.len(), 3);
+        for (before, after) in before.into_iter().zip(after) {
+            assert!(after.dead && after.dead_time > before.dead_time);
+            assert_eq!(ConsumerFilterData { dead_time: before.dead_time, dead: before.dead, ..after }, before);
+        }
+        broker.stop().await;
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Golden {
+    filtered_pull: Vec<FilteredPull>,
+}
+
+/// Queue offsets of the messages that pass.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FilteredPull {
+    group: String,
+    topic: String,
+    queue_id: i32,
+    #[serde(rename = "type")]
+    kind: String,
+    expression: String,
+    served: Vec<i64>,
+}
+
+async fn served(broker: &TestBroker, pull: &FilteredPull) -> Vec<i64> {
+    let (mut served, mut offset) = (Vec::new(), 0);
+    let max = end(broker, &pull.topic, pull.queue_id).await;
+    while offset < max {
+        let header = PullMessageRequestHeader {
+            queue_id: pull.queue_id,
+            queue_offset: offset,
+            subscription: Some(&pull.expression),
+            expression_type: Some(&pull.kind),
+            ..pull_header(&pull.group, &pull.topic)
+        };
+        let answer = broker.call(TestBroker::request(RequestCode::PULL_MESSAGE, &header)).await;
+        let bytes = answer.body.bytes();
+        served.extend(entries(&bytes).map(|record| record.unwrap().queue_offset));
+        offset = answer.field("nextBeginOffset").unwrap().parse().unwrap();
+    }
+    served
+}
+
+fn consumer_filters(broker: &TestBroker) -> Vec<ConsumerFilterData> {
+    let text = std::fs::read(broker.store().join("config/consumerFilter.json")).unwrap();
+    let filters: ConsumerFilters = json::from_slice(&text).unwrap();
+    filters.filter_data_by_topic.into_values().flat_map(|topic| topic.group_filter_data.into_values()).collect()
+}
+
+fn heartbeat(filter: &ConsumerFilterData) -> Vec<u8> {
+    let subscription = SubscriptionData {
+        topic: filter.topic.clone(),
+        sub_string: filter.expression.clone(),
+        expression_type: filter.expression_type.clone(),
+        sub_version: filter.client_version,
+        ..SubscriptionData::default()
+    };
+    let consumer = ConsumerData {
+        group_name: filter.consumer_group.clone(),
+        subscription_data_set: vec![subscription],
+        ..ConsumerData::default()
+    };
+    let data = HeartbeatData { client_id: "C".into(), consumer_data_set: vec![consumer], ..HeartbeatData::default() };
+    json::to_vec(&data)
+}
+
+fn golden_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/golden")
+}
+
 fn unpack(name: &str, settings: &mut BrokerSettings) {
     let store = &mut settings.store;
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/golden");
-    let packed = File::open(golden.join(format!("{name}.tar.zst"))).unwrap();
+    let packed = File::open(golden_folder().join(format!("{name}.tar.zst"))).unwrap();
     let unpacked = ruzstd::decoding::StreamingDecoder::new(packed).unwrap();
     tar::Archive::new(unpacked).unpack(Path::new(&store.store_path_root_dir).parent().unwrap()).unwrap();
     store.mapped_file_size_commit_log = 262_144;

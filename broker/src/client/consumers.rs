@@ -10,6 +10,7 @@ use dashmap::DashMap;
 use parking_lot::RwLock;
 
 use super::{Client, Members};
+use crate::filter::is_tag_type;
 use crate::pull::TagFilter;
 
 /// All groups with a connected consumer.
@@ -40,27 +41,34 @@ struct State {
 pub(crate) struct Subscription {
     /// As the heartbeat gave it.
     pub(crate) data: SubscriptionData,
-    /// The messages that pass; `None` for an expression type that is not understood.
-    pub(crate) filter: Option<TagFilter>,
+    /// The tags that pass; `None` for an expression type other than that of tags (`filter::Filters` has those).
+    pub(crate) tags: Option<TagFilter>,
 }
 
 impl From<SubscriptionData> for Subscription {
     fn from(data: SubscriptionData) -> Self {
-        let is_tag = data.expression_type.is_empty() || data.expression_type == "TAG";
-        let filter = is_tag.then(|| {
+        let tags = is_tag_type(&data.expression_type).then(|| {
             if data.class_filter_mode || data.sub_string == "*" {
                 TagFilter::All
             } else {
                 TagFilter::codes(data.code_set.iter().copied())
             }
         });
-        Self { data, filter }
+        Self { data, tags }
     }
 }
 
 /// What changed with a heartbeat or the end of a client; everybody in the list is told of it.
 pub(crate) struct MembersChanged {
     pub(crate) peers: Vec<Arc<Peer>>,
+}
+
+/// A client left a group.
+pub(crate) struct Left {
+    /// Whom to tell, if anybody.
+    pub(crate) changed: Option<MembersChanged>,
+    /// Whether the group has no other member.
+    pub(crate) was_last: bool,
 }
 
 impl Consumers {
@@ -108,19 +116,18 @@ impl Consumers {
         self.fingerprints.insert(group.to_owned(), fingerprint).is_some_and(|before| before != fingerprint)
     }
 
-    /// Removes a client from a group, at its own wish.
-    pub(crate) fn unregister(&self, group: &str, peer: &Peer) -> Option<MembersChanged> {
+    /// Removes a client from a group, at its own wish. `None` when it was not there.
+    pub(crate) fn unregister(&self, group: &str, peer: &Peer) -> Option<Left> {
         if let Some(mut groups) = self.by_peer.get_mut(&peer.id()) {
             groups.retain(|name| **name != *group);
         }
         self.remove_member(group, peer)
     }
 
-    /// Removes a client whose connection ended from all its groups; answers the groups whose members
-    /// are to be told.
-    pub(crate) fn connection_closed(&self, peer: &Peer) -> Vec<(Arc<str>, MembersChanged)> {
+    /// Removes a client whose connection ended from all its groups.
+    pub(crate) fn connection_closed(&self, peer: &Peer) -> Vec<(Arc<str>, Left)> {
         let groups = self.by_peer.remove(&peer.id()).map(|(_, groups)| groups).unwrap_or_default();
-        groups.into_iter().filter_map(|name| self.remove_member(&name, peer).map(|changed| (name, changed))).collect()
+        groups.into_iter().filter_map(|name| self.remove_member(&name, peer).map(|left| (name, left))).collect()
     }
 
     /// Closes the connections of members that have been silent since before `oldest` (ms since the epoch).
@@ -130,7 +137,7 @@ impl Consumers {
         }
     }
 
-    fn remove_member(&self, name: &str, peer: &Peer) -> Option<MembersChanged> {
+    fn remove_member(&self, name: &str, peer: &Peer) -> Option<Left> {
         let group = self.group(name)?;
         let mut state = group.state.write();
         if !state.members.remove(peer) {
@@ -139,10 +146,11 @@ impl Consumers {
         let tell = state.message_model != MessageModel::Broadcasting;
         let changed = MembersChanged { peers: state.members.peers() };
         drop(state);
-        if self.groups.remove_if(name, |_, group| group.state.read().members.is_empty()).is_some() {
+        let was_last = self.groups.remove_if(name, |_, group| group.state.read().members.is_empty()).is_some();
+        if was_last {
             self.fingerprints.remove(name);
         }
-        tell.then_some(changed)
+        Some(Left { changed: tell.then_some(changed), was_last })
     }
 }
 

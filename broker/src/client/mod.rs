@@ -12,7 +12,7 @@ pub(crate) use consumers::Consumers;
 pub(crate) use members::{Client, Members};
 pub(crate) use producers::Producers;
 pub(crate) use requests::{
-    all_producers, check_config, close_silent, connection_closed, consumer_connections, consumer_list, heartbeat,
+    all_producers, close_silent, connection_closed, consumer_connections, consumer_list, heartbeat,
     producer_connections, unregister,
 };
 pub(crate) use status::consumer_status;

@@ -11,13 +11,13 @@ use apogee_remoting::protocol::consumer_list::{
     GetConsumerListByGroupRequestHeader, GetConsumerListByGroupResponseBody, NotifyConsumerIdsChangedRequestHeader,
 };
 use apogee_remoting::protocol::group::SubscriptionGroupConfig;
-use apogee_remoting::protocol::heartbeat::{CheckClientRequestBody, ConsumerData, HeartbeatData, ProducerData};
+use apogee_remoting::protocol::heartbeat::{ConsumerData, HeartbeatData, ProducerData};
 use apogee_remoting::protocol::subscription::ConsumeType;
 use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_remoting::server::{Peer, Reply};
 use apogee_remoting::{Command, RequestCode, ResponseCode, json};
 
-use super::consumers::MembersChanged;
+use super::consumers::{Left, MembersChanged};
 use super::{Client, Members};
 use crate::answer::{Answer, Refusal};
 use crate::saved_table::Saving;
@@ -104,6 +104,10 @@ impl Heartbeat {
         let mut differs = false;
         for (group, consumer) in self.consumers {
             differs |= broker.consumers.swap_fingerprint(&consumer.group_name, self.fingerprint);
+            if self.with_subscriptions {
+                let subscriptions = &consumer.subscription_data_set;
+                broker.filters.subscribe(&consumer.group_name, subscriptions, broker.now());
+            }
             if let Some(changed) = broker.consumers.heartbeat(&self.client, consumer, self.with_subscriptions)
                 && group.notify_consumer_ids_changed_enable
             {
@@ -151,9 +155,9 @@ pub(crate) fn unregister(broker: &Broker, peer: &Peer, request: &Command) -> Ans
         broker.producers.unregister(group, peer);
     }
     if let Some(group) = header.consumer_group
-        && let Some(changed) = broker.consumers.unregister(group, peer)
+        && let Some(left) = broker.consumers.unregister(group, peer)
     {
-        notify_group(broker, group, &changed);
+        left_group(broker, group, &left);
     }
     Ok(Command::response(ResponseCode::SUCCESS).with_empty_header())
 }
@@ -161,8 +165,20 @@ pub(crate) fn unregister(broker: &Broker, peer: &Peer, request: &Command) -> Ans
 /// A connection ended: its clients leave their groups.
 pub(crate) fn connection_closed(broker: &Broker, peer: &Peer) {
     broker.producers.connection_closed(peer);
-    for (group, changed) in broker.consumers.connection_closed(peer) {
-        notify_group(broker, &group, &changed);
+    for (group, left) in broker.consumers.connection_closed(peer) {
+        left_group(broker, &group, &left);
+    }
+    if broker.filter_servers.connection_closed(peer) {
+        broker.topic_changes.note_other();
+    }
+}
+
+fn left_group(broker: &Broker, group: &str, left: &Left) {
+    if left.was_last {
+        broker.filters.unsubscribe(group, broker.now());
+    }
+    if let Some(changed) = &left.changed {
+        notify_group(broker, group, changed);
     }
 }
 
@@ -171,17 +187,7 @@ pub(crate) fn close_silent(broker: &Broker) {
     let oldest = broker.now() - broker.settings().broker.channel_expired_timeout;
     broker.producers.close_silent(oldest);
     broker.consumers.close_silent(oldest);
-}
-
-/// A client asks whether its subscription can be served (46).
-pub(crate) fn check_config(request: &Command) -> Answer {
-    let body: CheckClientRequestBody = json::from_slice(&request.body.bytes())?;
-    let kind = body.subscription_data.expression_type;
-    if kind.is_empty() || kind == "TAG" {
-        return Ok(Command::response(ResponseCode::SUCCESS));
-    }
-    let remark = format!("The broker does not support consumer to filter message by {kind}");
-    Err(Refusal::new(ResponseCode::SYSTEM_ERROR, remark))
+    broker.filter_servers.close_silent(broker.now());
 }
 
 /// The members of a group (38).

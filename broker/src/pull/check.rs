@@ -3,15 +3,19 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use apogee_filter::Expression;
 use apogee_remoting::protocol::group::SubscriptionGroupConfig;
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
+use apogee_remoting::protocol::subscription::SubscriptionData;
 use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
 
-use super::TagFilter;
+use super::filter::PropertyFilter;
+use super::{PullFilter, TagFilter};
 use crate::Broker;
 use crate::answer::{Refusal, SEE_FAQ};
+use crate::filter::{self, SQL92, is_tag_type};
 use crate::topic::PERM_READ;
 
 /// Bit of a pull's `sysFlag`: the offset of the last consumed message comes with it.
@@ -26,7 +30,7 @@ pub(super) struct Pull<'a> {
     pub(super) header: PullMessageRequestHeader<'a>,
     pub(super) group: Arc<SubscriptionGroupConfig>,
     pub(super) topic: Arc<TopicConfig>,
-    pub(super) filter: TagFilter,
+    pub(super) filter: PullFilter,
 }
 
 /// Why a pull does not read.
@@ -103,18 +107,26 @@ pub(super) fn check<'a>(
         );
         return Err(refused(ResponseCode::INVALID_PARAMETER, remark).into());
     }
-    let filter =
-        if header.sys_flag & FLAG_SUBSCRIPTION == 0 { registered(broker, &header, &group)? } else { brought(&header)? };
+    let filter = if header.sys_flag & FLAG_SUBSCRIPTION == 0 {
+        registered(broker, &header, &group)?
+    } else {
+        brought(broker, &header)?
+    };
     Ok(Pull { header, group, topic, filter })
 }
 
 /// The filter of the subscription that a pull brings along.
-fn brought(header: &PullMessageRequestHeader<'_>) -> Result<TagFilter, Refused> {
-    if let Some(kind) = header.expression_type.filter(|kind| !is_tag_type(kind)) {
-        return Err(unsupported(kind));
+fn brought(broker: &Broker, header: &PullMessageRequestHeader<'_>) -> Result<PullFilter, Refused> {
+    let unparsed = || refused(ResponseCode::SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed");
+    let kind = header.expression_type.unwrap_or_default();
+    if is_tag_type(kind) {
+        return TagFilter::parse(header.subscription).map(PullFilter::Tags).ok_or_else(unparsed);
     }
-    TagFilter::parse(header.subscription)
-        .ok_or_else(|| refused(ResponseCode::SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"))
+    let text = header.subscription.filter(|text| !text.is_empty()).ok_or_else(unparsed)?;
+    filter::is_served(broker, kind)?;
+    // The reference lets everything pass where it cannot compile the expression.
+    let expression = Some(text).filter(|_| kind == SQL92).and_then(|text| broker.filters.compile(text).ok());
+    Ok(by_properties(broker, header, expression.ok_or_else(unparsed)?))
 }
 
 /// The filter of the subscription that the group's heartbeats registered.
@@ -122,7 +134,7 @@ fn registered(
     broker: &Broker,
     header: &PullMessageRequestHeader<'_>,
     config: &SubscriptionGroupConfig,
-) -> Result<TagFilter, Refused> {
+) -> Result<PullFilter, Refused> {
     let name = header.consumer_group;
     let missing = |what: &str| refused(ResponseCode::SUBSCRIPTION_NOT_EXIST, format!("{what}{SEE_FAQ}"));
     let group = broker.consumers.group(name).ok_or_else(|| missing("the consumer's group info not exist"))?;
@@ -139,19 +151,39 @@ fn registered(
     if subscription.data.sub_version < header.sub_version.unwrap_or(0) {
         return Err(refused(ResponseCode::SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest"));
     }
-    match &subscription.filter {
-        Some(filter) => Ok(filter.clone()),
-        None => Err(unsupported(&subscription.data.expression_type)),
+    let Some(tags) = &subscription.tags else {
+        return registered_expression(broker, header, &subscription.data);
+    };
+    Ok(PullFilter::Tags(tags.clone()))
+}
+
+/// The filter of a registered subscription that is none of tags.
+fn registered_expression(
+    broker: &Broker,
+    header: &PullMessageRequestHeader<'_>,
+    subscription: &SubscriptionData,
+) -> Result<PullFilter, Refused> {
+    let filter = broker.filters.get(header.topic, header.consumer_group).ok_or_else(|| {
+        let remark = "The broker's consumer filter data is not exist!Your expression may be wrong!";
+        refused(ResponseCode::FILTER_DATA_NOT_EXIST, remark)
+    })?;
+    if filter.data.client_version < header.sub_version.unwrap_or(0) {
+        return Err(refused(ResponseCode::FILTER_DATA_NOT_LATEST, "the consumer's consumer filter data not latest"));
     }
+    filter::is_served(broker, &subscription.expression_type)?;
+    if subscription.class_filter_mode {
+        return Ok(PullFilter::ALL);
+    }
+    Ok(by_properties(broker, header, Arc::clone(&filter.expression)))
 }
 
-/// Whether an expression type is that of tags; it is the default.
-fn is_tag_type(kind: &str) -> bool {
-    kind.is_empty() || kind == "TAG"
-}
-
-fn unsupported(kind: &str) -> Refused {
-    refused(ResponseCode::SYSTEM_ERROR, format!("The broker does not support consumer to filter message by {kind}"))
+fn by_properties(broker: &Broker, header: &PullMessageRequestHeader<'_>, expression: Arc<Expression>) -> PullFilter {
+    let filter = PropertyFilter::new(expression);
+    PullFilter::Properties(if broker.settings().broker.filter_support_retry {
+        filter.by_origin(header.topic, &broker.filters)
+    } else {
+        filter
+    })
 }
 
 fn refused(code: ResponseCode, remark: impl Into<Cow<'static, str>>) -> Refused {

@@ -1,11 +1,82 @@
-//! Which messages of a queue a subscription lets through, as far as consume-queue units tell.
+//! Which messages of a queue a subscription lets through.
 
 use std::sync::Arc;
 
+use apogee_filter::Expression;
 use apogee_remoting::message::java_hash::java_hash;
-use apogee_remoting::message::properties::Properties;
-use apogee_store::MessageFilter;
+use apogee_remoting::message::properties::{Properties, key};
 use apogee_store::queue::ExtensionUnit;
+use apogee_store::{Arrival, MessageFilter};
+
+use crate::filter::{Filters, Message};
+use crate::names::RETRY_PREFIX;
+
+/// What a pull lets through.
+#[derive(Clone)]
+pub(crate) enum PullFilter {
+    /// By tag.
+    Tags(TagFilter),
+    /// By properties.
+    Properties(PropertyFilter),
+}
+
+impl PullFilter {
+    /// Everything.
+    pub(crate) const ALL: Self = Self::Tags(TagFilter::All);
+
+    /// Whether a message passes that arrived just now.
+    pub(super) fn passes(&self, arrival: &Arrival<'_>) -> bool {
+        self.matches_queue(arrival.tags_code, None) && (!self.needs_record() || self.matches_record(arrival.properties))
+    }
+}
+
+impl MessageFilter for PullFilter {
+    fn matches_queue(&self, tags_code: i64, _: Option<&ExtensionUnit>) -> bool {
+        match self {
+            Self::Tags(tags) => tags.matches(tags_code),
+            Self::Properties(_) => true,
+        }
+    }
+
+    fn needs_record(&self) -> bool {
+        matches!(self, Self::Properties(_))
+    }
+
+    fn matches_record(&self, properties: Properties<'_>) -> bool {
+        match self {
+            Self::Tags(_) => true,
+            Self::Properties(filter) => filter.matches(properties),
+        }
+    }
+}
+
+/// An expression over properties.
+#[derive(Clone)]
+pub(crate) struct PropertyFilter {
+    expression: Arc<Expression>,
+    /// In a retry topic with `filterSupportRetry`: the group, and what it wants of the topics that messages come from.
+    origin: Option<(Arc<str>, Arc<Filters>)>,
+}
+
+impl PropertyFilter {
+    pub(super) fn new(expression: Arc<Expression>) -> Self {
+        Self { expression, origin: None }
+    }
+
+    /// The same for a retry topic, where each message is asked what the group wants of its first topic.
+    pub(super) fn by_origin(mut self, topic: &str, filters: &Arc<Filters>) -> Self {
+        self.origin = topic.strip_prefix(RETRY_PREFIX).map(|group| (Arc::from(group), Arc::clone(filters)));
+        self
+    }
+
+    fn matches(&self, properties: Properties<'_>) -> bool {
+        let Some((group, filters)) = &self.origin else {
+            return self.expression.matches(&Message(properties));
+        };
+        let origin = properties.get_str(key::RETRY_TOPIC).and_then(|topic| filters.get(topic, group));
+        origin.is_none_or(|filter| filter.expression.matches(&Message(properties)))
+    }
+}
 
 /// A tag subscription, reduced to hash codes. Codes collide, so a client filters once more by the
 /// tags themselves; what does not pass here it need not see.
@@ -37,21 +108,11 @@ impl TagFilter {
 
     /// Whether a unit with this tags code passes. A unit holds the hash as a long; as the reference,
     /// only its lower half is compared.
-    pub(crate) fn matches(&self, tags_code: i64) -> bool {
+    fn matches(&self, tags_code: i64) -> bool {
         match self {
             Self::All => true,
             Self::Codes(codes) => codes.contains(&(tags_code as i32)),
         }
-    }
-}
-
-impl MessageFilter for TagFilter {
-    fn matches_queue(&self, tags_code: i64, _: Option<&ExtensionUnit>) -> bool {
-        self.matches(tags_code)
-    }
-
-    fn matches_record(&self, _: Properties<'_>) -> bool {
-        true
     }
 }
 

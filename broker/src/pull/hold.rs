@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use apogee_store::NameMap;
+use apogee_store::{Arrival, NameMap};
 use tokio::sync::oneshot;
 
-use super::TagFilter;
+use super::PullFilter;
 
 /// All held pulls, found by topic and queue.
 #[derive(Default)]
@@ -23,7 +23,7 @@ struct Held {
     id: u64,
     /// Queue offset of the first message that the puller lacks.
     offset: i64,
-    filter: TagFilter,
+    filter: PullFilter,
     wake: oneshot::Sender<()>,
 }
 
@@ -41,7 +41,7 @@ impl HeldPulls {
     ///
     /// The caller looks at the queue's end, and whether waiting has [ended](Self::has_ended), once more afterwards: what
     /// came between its last look and this call woke nobody.
-    pub(crate) fn hold(self: &Arc<Self>, topic: &str, queue_id: i32, offset: i64, filter: TagFilter) -> Hold {
+    pub(crate) fn hold(self: &Arc<Self>, topic: &str, queue_id: i32, offset: i64, filter: PullFilter) -> Hold {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (wake, woken) = oneshot::channel();
         // Counted before it is to be found: an arrival that sees zero came before.
@@ -56,17 +56,16 @@ impl HeldPulls {
         Hold { pulls: Arc::clone(self), topic, queue_id, id, woken }
     }
 
-    /// Wakes the pulls that a message concerns. `next_offset` is the queue's end behind the message,
-    /// `tags_code` what its consume-queue unit holds.
-    pub(crate) fn arrived(&self, topic: &str, queue_id: i32, next_offset: i64, tags_code: i64) {
+    /// Wakes the pulls that a message concerns.
+    pub(crate) fn arrived(&self, arrival: &Arrival<'_>) {
         if self.count.load(Ordering::SeqCst) == 0 {
             return;
         }
-        let Some(mut queues) = self.topics.get_mut(topic) else { return };
-        let Some(held) = queues.get_mut(&queue_id) else { return };
+        let Some(mut queues) = self.topics.get_mut(arrival.topic) else { return };
+        let Some(held) = queues.get_mut(&arrival.queue_id) else { return };
         let mut at = 0;
         while let Some(pull) = held.get(at) {
-            if pull.offset < next_offset && pull.filter.matches(tags_code) {
+            if pull.offset < arrival.max_offset && pull.filter.passes(arrival) {
                 // A pull that is gone meanwhile needs no answer.
                 let _ = held.swap_remove(at).wake.send(());
                 self.count.fetch_sub(1, Ordering::SeqCst);
@@ -136,7 +135,17 @@ impl Drop for Hold {
 
 #[cfg(test)]
 mod tests {
+    use apogee_filter::Expression;
+    use apogee_remoting::message::properties::Properties;
+
     use super::*;
+    use crate::pull::TagFilter;
+    use crate::pull::filter::PropertyFilter;
+
+    fn arrival(max_offset: i64, tags_code: i64, properties: &str) -> Arrival<'_> {
+        let properties = Properties::new(properties.as_bytes());
+        Arrival { topic: "T", queue_id: 0, max_offset, tags_code, store_timestamp: 0, properties }
+    }
 
     fn is_woken(hold: &mut Hold) -> bool {
         hold.woken.try_recv().is_ok()
@@ -145,22 +154,35 @@ mod tests {
     #[test]
     fn wakes_exactly_those_who_wait_for_it() {
         let pulls = Arc::new(HeldPulls::default());
-        let mut all = pulls.hold("T", 0, 5, TagFilter::All);
-        let mut tagged = pulls.hold("T", 0, 5, TagFilter::codes([7]));
-        let mut ahead = pulls.hold("T", 0, 6, TagFilter::All);
-        let mut other = pulls.hold("T", 1, 5, TagFilter::All);
-        pulls.arrived("T", 0, 6, 8);
+        let mut all = pulls.hold("T", 0, 5, PullFilter::ALL);
+        let mut tagged = pulls.hold("T", 0, 5, PullFilter::Tags(TagFilter::codes([7])));
+        let mut ahead = pulls.hold("T", 0, 6, PullFilter::ALL);
+        let mut other = pulls.hold("T", 1, 5, PullFilter::ALL);
+        pulls.arrived(&arrival(6, 8, ""));
         assert!(is_woken(&mut all) && !is_woken(&mut tagged) && !is_woken(&mut ahead) && !is_woken(&mut other));
-        pulls.arrived("T", 0, 7, 7);
+        pulls.arrived(&arrival(7, 7, ""));
         assert!(is_woken(&mut tagged) && is_woken(&mut ahead));
         assert_eq!(pulls.len(), 1);
+    }
+
+    #[test]
+    fn wakes_who_filters_by_properties_for_those_alone() {
+        let pulls = Arc::new(HeldPulls::default());
+        let filter = PropertyFilter::new(Arc::new(Expression::parse("a > 5").unwrap()));
+        let mut hold = pulls.hold("T", 0, 5, PullFilter::Properties(filter));
+        for properties in ["", "a\u{1}5\u{2}", "a\u{1}x\u{2}"] {
+            pulls.arrived(&arrival(6, 0, properties));
+            assert!(!is_woken(&mut hold));
+        }
+        pulls.arrived(&arrival(6, 0, "a\u{1}6\u{2}"));
+        assert!(is_woken(&mut hold));
     }
 
     #[test]
     fn an_end_wakes_all() {
         let pulls = Arc::new(HeldPulls::default());
         let mut holds =
-            [("T", 0), ("T", 1), ("U", 0)].map(|(topic, queue)| pulls.hold(topic, queue, 5, TagFilter::All));
+            [("T", 0), ("T", 1), ("U", 0)].map(|(topic, queue)| pulls.hold(topic, queue, 5, PullFilter::ALL));
         assert!(!pulls.has_ended());
         pulls.end();
         assert!(pulls.has_ended() && pulls.len() == 0);
@@ -170,11 +192,11 @@ mod tests {
     #[test]
     fn a_dropped_hold_leaves_nothing_behind() {
         let pulls = Arc::new(HeldPulls::default());
-        let first = pulls.hold("T", 0, 5, TagFilter::All);
-        let second = pulls.hold("T", 0, 5, TagFilter::All);
+        let first = pulls.hold("T", 0, 5, PullFilter::ALL);
+        let second = pulls.hold("T", 0, 5, PullFilter::ALL);
         drop(first);
         assert_eq!(pulls.len(), 1);
-        pulls.arrived("T", 0, 6, 0);
+        pulls.arrived(&arrival(6, 0, ""));
         drop(second);
         assert_eq!(pulls.len(), 0);
         assert!(pulls.topics.is_empty());

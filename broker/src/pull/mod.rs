@@ -18,7 +18,7 @@ use crate::answer::Refusal;
 use crate::thread::on_thread;
 use check::NotReady;
 
-pub(crate) use filter::TagFilter;
+pub(crate) use filter::{PullFilter, TagFilter};
 pub(crate) use hold::HeldPulls;
 
 /// Answers with the messages behind an offset, at once or when one arrives.
@@ -54,7 +54,7 @@ struct HoldPlan {
     topic: Arc<str>,
     queue_id: i32,
     offset: i64,
-    filter: TagFilter,
+    filter: PullFilter,
     time: Duration,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// The topic, if it is the only one. Several are to be told with all others: a name server refuses a single topic of
+    /// The topic, if it is the only change. Several are to be told with all others: a name server refuses a single topic of
     /// a broker that it does not know, but takes several for all there are (trap 24).
     pub(super) fn single(&self) -> Option<&str> {
         self.topics.first().filter(|_| self.topics.len() == 1).map(String::as_str)
@@ -46,6 +46,12 @@ impl TopicChanges {
         state.topics.insert(topic.to_owned());
         state.last += 1;
         drop(state);
+        self.wake.notify_one();
+    }
+
+    /// Notes a change of something that is told beside the topics.
+    pub(crate) fn note_other(&self) {
+        self.state.lock().last += 1;
         self.wake.notify_one();
     }
 

@@ -197,12 +197,12 @@ fn registration(broker: &Broker, config: &BrokerConfig, only: Option<&TopicConfi
         *topic = limited(std::mem::take(topic));
     }
     RegisterBrokerBody {
+        filter_server_list: broker.filter_servers.addresses(),
         topic_config_serialize_wrapper: TopicConfigAndMappingSerializeWrapper {
             data_version,
             topic_config_table,
             ..TopicConfigAndMappingSerializeWrapper::default()
         },
-        ..RegisterBrokerBody::default()
     }
 }
 

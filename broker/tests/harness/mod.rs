@@ -166,8 +166,17 @@ impl TestNameServer {
 
     /// What it says when it is asked for the route of a topic.
     pub async fn route(&self, topic: &str) -> ResponseCode {
+        self.ask_route(topic).await.response_code()
+    }
+
+    /// The route of a topic, as text.
+    pub async fn route_body(&self, topic: &str) -> String {
+        String::from_utf8_lossy(&self.ask_route(topic).await.body.bytes()).into_owned()
+    }
+
+    async fn ask_route(&self, topic: &str) -> Command {
         let query = Command::request(RequestCode::GET_ROUTEINFO_BY_TOPIC).with_field("topic", topic);
-        self.client.call(&self.address, query, TIMEOUT).await.unwrap().response_code()
+        self.client.call(&self.address, query, TIMEOUT).await.unwrap()
     }
 }
 

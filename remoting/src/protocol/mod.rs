@@ -20,6 +20,7 @@ pub mod container;
 pub mod controller;
 pub mod controller_register;
 pub mod data_version;
+pub mod filter;
 pub mod group;
 pub mod ha;
 pub mod heartbeat;

@@ -14,7 +14,7 @@ public interface Subscription extends AutoCloseable {
     /**
      * How to consume.
      *
-     * @param expression tags, for example "*" or "A || B"
+     * @param expression tags, for example "*" or "A || B"; with sql a condition over properties
      * @param broadcasting every consumer of the group gets every message
      * @param orderly one thread for each queue, which the broker locks for the consumer
      * @param from CONSUME_FROM_LAST_OFFSET, CONSUME_FROM_FIRST_OFFSET or CONSUME_FROM_TIMESTAMP
@@ -22,31 +22,35 @@ public interface Subscription extends AutoCloseable {
      * @param retries how often a message may come again; -1 for the library's default
      * @param listener called for each message; true when it is consumed
      */
-    record Options(String namesrvAddr, String group, String topic, String expression, boolean broadcasting, boolean orderly,
-                   String from, String timestamp, int retries, Predicate<Received> listener) {
+    record Options(String namesrvAddr, String group, String topic, String expression, boolean sql, boolean broadcasting,
+                   boolean orderly, String from, String timestamp, int retries, Predicate<Received> listener) {
         /** A concurrent clustering consumer of everything, from the first message on. */
         public Options(String namesrvAddr, String group, String topic, Predicate<Received> listener) {
-            this(namesrvAddr, group, topic, "*", false, false, "CONSUME_FROM_FIRST_OFFSET", null, -1, listener);
+            this(namesrvAddr, group, topic, "*", false, false, false, "CONSUME_FROM_FIRST_OFFSET", null, -1, listener);
         }
 
         public Options expression(String tags) {
-            return new Options(namesrvAddr, group, topic, tags, broadcasting, orderly, from, timestamp, retries, listener);
+            return new Options(namesrvAddr, group, topic, tags, false, broadcasting, orderly, from, timestamp, retries, listener);
+        }
+
+        public Options sql(String condition) {
+            return new Options(namesrvAddr, group, topic, condition, true, broadcasting, orderly, from, timestamp, retries, listener);
         }
 
         public Options asBroadcast() {
-            return new Options(namesrvAddr, group, topic, expression, true, orderly, from, timestamp, retries, listener);
+            return new Options(namesrvAddr, group, topic, expression, sql, true, orderly, from, timestamp, retries, listener);
         }
 
         public Options asOrderly() {
-            return new Options(namesrvAddr, group, topic, expression, broadcasting, true, from, timestamp, retries, listener);
+            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, true, from, timestamp, retries, listener);
         }
 
         public Options retries(int times) {
-            return new Options(namesrvAddr, group, topic, expression, broadcasting, orderly, from, timestamp, times, listener);
+            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, from, timestamp, times, listener);
         }
 
         public Options from(String where, String time) {
-            return new Options(namesrvAddr, group, topic, expression, broadcasting, orderly, where, time, retries, listener);
+            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, where, time, retries, listener);
         }
     }
 }

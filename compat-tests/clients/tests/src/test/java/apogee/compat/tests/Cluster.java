@@ -101,6 +101,6 @@ final class Cluster implements AutoCloseable {
     }
 
     private static final class Shared {
-        static final Cluster CLUSTER = own(2, 2, Map.of());
+        static final Cluster CLUSTER = own(2, 2, Map.of("enablePropertyFilter", "true"));
     }
 }

@@ -1,5 +1,6 @@
 package apogee.compat.client.impl;
 
+import apogee.compat.client.ClientException;
 import apogee.compat.client.Received;
 import apogee.compat.client.Subscription;
 import java.lang.reflect.Method;
@@ -7,6 +8,7 @@ import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.MessageSelector;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
@@ -40,8 +42,21 @@ final class JavaSubscription implements Subscription {
                 consumed(messages, context.getMessageQueue(), options.listener())
                     ? ConsumeConcurrentlyStatus.CONSUME_SUCCESS : ConsumeConcurrentlyStatus.RECONSUME_LATER);
         }
+        try {
+            subscribe(options.topic(), options.expression(), options.sql());
+        } catch (ClientException e) {
+            consumer.shutdown();
+            throw e;
+        }
+    }
+
+    private void subscribe(String topic, String expression, boolean sql) {
         Calls.run(() -> {
-            consumer.subscribe(options.topic(), options.expression());
+            if (sql) {
+                consumer.subscribe(topic, MessageSelector.bySql(expression));
+            } else {
+                consumer.subscribe(topic, expression);
+            }
             consumer.start();
         });
     }
