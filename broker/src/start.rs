@@ -14,7 +14,7 @@ use apogee_remoting::frame::DEFAULT_MAX_FRAME;
 use apogee_remoting::json;
 use apogee_remoting::message::id::UniqueIds;
 use apogee_remoting::server::{BindError, ConnectionOptions, Server, ServerOptions};
-use apogee_store::dispatch::DelayLevels;
+use apogee_store::dispatch::{BitMaps, DelayLevels};
 use apogee_store::{Arrival, ArrivalListener, Hooks, Store};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -167,15 +167,6 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
     let topics = state_file(&settings, "topics.json");
     let saved = read(&topics)?;
     let topics = TopicTable::new(topics, saved, &settings, clock, Arc::clone(&topic_changes));
-    let hooks = Hooks { queue_kinds: Arc::new(topics.clone()), ..Hooks::from(Arc::new(arrivals)) };
-    let store = Store::open(&settings.store, hooks)?;
-
-    let groups = state_file(&settings, "subscriptionGroup.json");
-    let saved = read(&groups)?;
-    let groups = GroupTable::new(groups, saved, clock);
-    let offsets_file = state_file(&settings, "consumerOffset.json");
-    let offsets = OffsetTable::new(read(&offsets_file)?, clock);
-
     let shape = BloomFilter::new(
         settings.broker.max_error_rate_of_bloom_filter,
         settings.broker.expect_consumer_num_use_filter,
@@ -183,6 +174,16 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
     let filters = state_file(&settings, "consumerFilter.json");
     let saved = read(&filters)?;
     let filters = Arc::new(Filters::new(filters, saved, shape, clock.now()));
+
+    let bit_maps = settings.broker.enable_calc_filter_bit_map.then(|| Arc::clone(&filters) as Arc<dyn BitMaps>);
+    let hooks = Hooks { queue_kinds: Arc::new(topics.clone()), bit_maps, ..Hooks::from(Arc::new(arrivals)) };
+    let store = Store::open(&settings.store, hooks)?;
+
+    let groups = state_file(&settings, "subscriptionGroup.json");
+    let saved = read(&groups)?;
+    let groups = GroupTable::new(groups, saved, clock);
+    let offsets_file = state_file(&settings, "consumerOffset.json");
+    let offsets = OffsetTable::new(read(&offsets_file)?, clock);
 
     let delay_offsets = state_file(&settings, "delayOffset.json");
     let saved = read(&delay_offsets)?;

@@ -127,12 +127,18 @@ async fn filters_let_the_same_pass() {
         let pulls = golden.filtered_pull.iter().filter(|pull| pull.kind == "SQL92");
         assert!(pulls.clone().count() > 0);
         for pull in pulls {
-            assert_eq!(served(&broker, pull).await, pull.served, "{name} {} {}", pull.expression, pull.queue_id);
+            assert_eq!(served(&broker, pull, true).await, pull.served, "{name} {} {}", pull.expression, pull.queue_id);
         }
         // A group that comes back has its expression since it came first.
         let before = consumer_filters(&broker);
         for filter in &before {
             broker.ok(Command::request(RequestCode::HEART_BEAT).with_body(heartbeat(filter))).await;
+            let registered = |pull: &&FilteredPull| {
+                pull.group == filter.consumer_group && pull.expression == filter.expression && pull.kind == "SQL92"
+            };
+            for pull in golden.filtered_pull.iter().filter(registered) {
+                assert_eq!(served(&broker, pull, false).await, pull.served, "{name} {} registered", pull.expression);
+            }
         }
         let broker = broker.restart().await;
         let after = consumer_filters(&broker);
@@ -143,6 +149,43 @@ async fn filters_let_the_same_pass() {
         }
         broker.stop().await;
     }
+}
+
+/// Made anew from the log, the extensions of queues are what the reference wrote, bit maps and all.
+#[tokio::test(flavor = "multi_thread")]
+async fn bit_maps_of_filters_are_the_same() {
+    for name in ["filter", "filter-4x"] {
+        let mut written = BTreeMap::new();
+        let broker = TestBroker::start_with(|settings| {
+            unpack(name, settings);
+            settings.store.enable_consume_queue_ext = true;
+            settings.store.mapped_file_size_consume_queue_ext = 49_152;
+            settings.broker.enable_calc_filter_bit_map = true;
+            settings.broker.filter_data_clean_time_span = i64::MAX;
+            let store = Path::new(&settings.store.store_path_root_dir);
+            written = extensions(store);
+            for queues in ["consumequeue", "consumequeue_ext"] {
+                std::fs::remove_dir_all(store.join(queues)).unwrap();
+            }
+        })
+        .await;
+        assert_eq!(written.len(), 3);
+        broker
+            .wait_for("the queues to be made anew", async |broker| {
+                (ends(broker, "GoldenFilter").await == 400).then_some(())
+            })
+            .await;
+        let store = broker.store().to_owned();
+        let broker = broker.restart().await;
+        assert!(extensions(&store) == written, "{name}");
+        broker.stop().await;
+    }
+}
+
+/// The first file of each extension in `GoldenFilter`.
+fn extensions(store: &Path) -> BTreeMap<i32, Vec<u8>> {
+    let queues = (0..4).map(|queue| (queue, store.join(format!("consumequeue_ext/GoldenFilter/{queue}/{:020}", 0))));
+    queues.filter_map(|(queue, file)| Some((queue, std::fs::read(file).ok()?))).collect()
 }
 
 #[derive(Deserialize)]
@@ -164,15 +207,17 @@ struct FilteredPull {
     served: Vec<i64>,
 }
 
-async fn served(broker: &TestBroker, pull: &FilteredPull) -> Vec<i64> {
+/// What passes the expression, that the pull brings along or that its group registered.
+async fn served(broker: &TestBroker, pull: &FilteredPull, brings: bool) -> Vec<i64> {
     let (mut served, mut offset) = (Vec::new(), 0);
     let max = end(broker, &pull.topic, pull.queue_id).await;
     while offset < max {
         let header = PullMessageRequestHeader {
             queue_id: pull.queue_id,
             queue_offset: offset,
-            subscription: Some(&pull.expression),
-            expression_type: Some(&pull.kind),
+            sys_flag: if brings { 0x4 } else { 0 },
+            subscription: brings.then_some(&pull.expression),
+            expression_type: brings.then_some(&pull.kind),
             ..pull_header(&pull.group, &pull.topic)
         };
         let answer = broker.call(TestBroker::request(RequestCode::PULL_MESSAGE, &header)).await;

@@ -3,6 +3,8 @@ use apogee_filter::bloom::BloomFilter;
 use apogee_remoting::json;
 use apogee_remoting::message::properties::Properties;
 use apogee_remoting::protocol::subscription::SubscriptionData;
+use apogee_store::dispatch::{BitMaps, RecordFields};
+use apogee_store::queue::ExtensionUnit;
 use tempfile::TempDir;
 
 use super::*;
@@ -159,12 +161,25 @@ fn a_bit_map_tells_who_may_want_a_message() {
     let filters = TestFilters::new();
     filters.subscribe(&[("T", "a > 1", 1)], 100);
     let filter = filters.filters.get("T", "G").unwrap();
-    let map = |properties: &str| filters.filters.bit_map("T", Properties::new(properties.as_bytes())).unwrap();
-    assert_eq!(filters.filters.bit_map("U", Properties::default()), None);
-    assert!(filter.may_pass(200, &map("a\u{1}2\u{2}")));
-    assert_eq!(map("a\u{1}1\u{2}"), [0; 14]);
-    assert!(!filter.may_pass(200, &map("a\u{1}1\u{2}")));
+    let unit = |topic, properties: &str, store_timestamp| {
+        let record = RecordFields {
+            size: 100,
+            queue_id: 0,
+            queue_offset: 0,
+            physical_offset: 0,
+            sys_flag: 0,
+            store_timestamp,
+            topic,
+            properties: Properties::new(properties.as_bytes()),
+        };
+        let bit_map = filters.filters.bit_map(&record).unwrap_or_default();
+        ExtensionUnit { tags_code: 0, store_timestamp, bit_map }
+    };
+    assert!(filter.may_pass(&unit("T", "a\u{1}2\u{2}", 200)));
+    assert_eq!(unit("T", "a\u{1}1\u{2}", 200).bit_map, [0; 14]);
+    assert!(!filter.may_pass(&unit("T", "a\u{1}1\u{2}", 200)));
     // From before the group, and without a map.
-    assert!(filter.may_pass(100, &map("a\u{1}1\u{2}")));
-    assert!(filter.may_pass(200, &[]));
+    assert!(filter.may_pass(&unit("T", "a\u{1}1\u{2}", 100)));
+    assert!(unit("U", "a\u{1}1\u{2}", 200).bit_map.is_empty());
+    assert!(filter.may_pass(&unit("U", "a\u{1}1\u{2}", 200)));
 }

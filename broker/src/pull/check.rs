@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use apogee_filter::Expression;
 use apogee_remoting::protocol::group::SubscriptionGroupConfig;
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::subscription::SubscriptionData;
@@ -126,7 +125,7 @@ fn brought(broker: &Broker, header: &PullMessageRequestHeader<'_>) -> Result<Pul
     filter::is_served(broker, kind)?;
     // The reference lets everything pass where it cannot compile the expression.
     let expression = Some(text).filter(|_| kind == SQL92).and_then(|text| broker.filters.compile(text).ok());
-    Ok(by_properties(broker, header, expression.ok_or_else(unparsed)?))
+    Ok(by_properties(broker, header, PropertyFilter::brought(expression.ok_or_else(unparsed)?)))
 }
 
 /// The filter of the subscription that the group's heartbeats registered.
@@ -174,11 +173,10 @@ fn registered_expression(
     if subscription.class_filter_mode {
         return Ok(PullFilter::ALL);
     }
-    Ok(by_properties(broker, header, Arc::clone(&filter.expression)))
+    Ok(by_properties(broker, header, PropertyFilter::registered(filter)))
 }
 
-fn by_properties(broker: &Broker, header: &PullMessageRequestHeader<'_>, expression: Arc<Expression>) -> PullFilter {
-    let filter = PropertyFilter::new(expression);
+fn by_properties(broker: &Broker, header: &PullMessageRequestHeader<'_>, filter: PropertyFilter) -> PullFilter {
     PullFilter::Properties(if broker.settings().broker.filter_support_retry {
         filter.by_origin(header.topic, &broker.filters)
     } else {

@@ -8,7 +8,7 @@ use apogee_remoting::message::properties::{Properties, key};
 use apogee_store::queue::ExtensionUnit;
 use apogee_store::{Arrival, MessageFilter};
 
-use crate::filter::{Filters, Message};
+use crate::filter::{Filters, GroupFilter, Message};
 use crate::names::RETRY_PREFIX;
 
 /// What a pull lets through.
@@ -31,10 +31,13 @@ impl PullFilter {
 }
 
 impl MessageFilter for PullFilter {
-    fn matches_queue(&self, tags_code: i64, _: Option<&ExtensionUnit>) -> bool {
+    fn matches_queue(&self, tags_code: i64, extension: Option<&ExtensionUnit>) -> bool {
         match self {
             Self::Tags(tags) => tags.matches(tags_code),
-            Self::Properties(_) => true,
+            Self::Properties(filter) => match (&filter.registered, extension) {
+                (Some(registered), Some(extension)) => registered.may_pass(extension),
+                _ => true,
+            },
         }
     }
 
@@ -54,13 +57,21 @@ impl MessageFilter for PullFilter {
 #[derive(Clone)]
 pub(crate) struct PropertyFilter {
     expression: Arc<Expression>,
+    /// Where the expression is registered, it is among those that queues remember bits of.
+    registered: Option<Arc<GroupFilter>>,
     /// In a retry topic with `filterSupportRetry`: the group, and what it wants of the topics that messages come from.
     origin: Option<(Arc<str>, Arc<Filters>)>,
 }
 
 impl PropertyFilter {
-    pub(super) fn new(expression: Arc<Expression>) -> Self {
-        Self { expression, origin: None }
+    /// One that a pull brings along.
+    pub(super) fn brought(expression: Arc<Expression>) -> Self {
+        Self { expression, registered: None, origin: None }
+    }
+
+    /// One that heartbeats registered.
+    pub(super) fn registered(filter: Arc<GroupFilter>) -> Self {
+        Self { expression: Arc::clone(&filter.expression), registered: Some(filter), origin: None }
     }
 
     /// The same for a retry topic, where each message is asked what the group wants of its first topic.

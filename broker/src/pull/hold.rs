@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn wakes_who_filters_by_properties_for_those_alone() {
         let pulls = Arc::new(HeldPulls::default());
-        let filter = PropertyFilter::new(Arc::new(Expression::parse("a > 5").unwrap()));
+        let filter = PropertyFilter::brought(Arc::new(Expression::parse("a > 5").unwrap()));
         let mut hold = pulls.hold("T", 0, 5, PullFilter::Properties(filter));
         for properties in ["", "a\u{1}5\u{2}", "a\u{1}x\u{2}"] {
             pulls.arrived(&arrival(6, 0, properties));
