@@ -1,6 +1,8 @@
 //! The directories that a log's files are in.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use apogee_config::MessageStoreConfig;
 
@@ -15,7 +17,7 @@ pub struct Directories {
     /// Those whose files are used as they are (readOnlyCommitLogStorePaths).
     read_only: Vec<PathBuf>,
     /// Per cent in use above which a directory takes no new file while another has room (diskSpaceCleanForciblyRatio).
-    full_above: i32,
+    full_above: Arc<AtomicI32>,
 }
 
 impl Directories {
@@ -24,7 +26,14 @@ impl Directories {
         let read_only = split(config.read_only_commit_log_store_paths.as_deref().unwrap_or_default());
         let mut writable = split(&config.commit_log_path());
         writable.retain(|directory| !read_only.contains(directory));
-        Self { writable, read_only, full_above: config.disk_space_clean_forcibly_ratio.clamp(30, 85) }
+        let directories = Self { writable, read_only, full_above: Arc::default() };
+        directories.set_full_above(config.disk_space_clean_forcibly_ratio);
+        directories
+    }
+
+    /// Sets diskSpaceCleanForciblyRatio; it counts from 30 to 85, as in the reference.
+    pub(crate) fn set_full_above(&self, percent: i32) {
+        self.full_above.store(percent.clamp(30, 85), Ordering::Relaxed);
     }
 
     /// Those that take new files.
@@ -39,7 +48,8 @@ impl Directories {
 
     /// The one that takes the `number`th file of the log: of those that are not full, or of all when all are.
     pub(super) fn of_new_file(&self, number: usize) -> &Path {
-        self.turn(number, |directory| used_percent(directory).is_some_and(|used| used > self.full_above))
+        let full_above = self.full_above.load(Ordering::Relaxed);
+        self.turn(number, |directory| used_percent(directory).is_some_and(|used| used > full_above))
     }
 
     fn turn(&self, number: usize, is_full: impl Fn(&Path) -> bool) -> &Path {

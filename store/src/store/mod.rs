@@ -129,7 +129,7 @@ impl Store {
     }
 
     /// Takes over keys of a changed configuration: how logs and queues are flushed, the limits of a message and of a read,
-    /// diskSpaceWarningLevelRatio. What expiry goes by is given to each [`Store::expire`]. Other keys need a restart, as in
+    /// diskSpaceWarningLevelRatio, diskSpaceCleanForciblyRatio for new files. What expiry goes by is given to each [`Store::expire`]. Other keys need a restart, as in
     /// the reference.
     pub fn change(&self, config: &MessageStoreConfig) {
         self.log.change(Changeable::from_config(config));
@@ -138,6 +138,7 @@ impl Store {
         }
         self.limits.store(Arc::new(open::read_limits(config)));
         self.space.set_warning_level(config.disk_space_warning_level_ratio);
+        self.log.directories().set_full_above(config.disk_space_clean_forcibly_ratio);
         self.check_space();
     }
 
