@@ -55,7 +55,7 @@ pub(super) fn send(
     })
 }
 
-/// The number of messages in a message that its producer marked as a batch; `None` for one that is not marked.
+/// The number of messages in a message that its producer marked as a batch or gave a number.
 ///
 /// # Errors
 /// The topic's queues hold no batches, or mark, number and body do not agree. The reference believes the number.
@@ -63,21 +63,19 @@ pub(super) fn messages_in(
     broker: &Broker,
     settings: &BrokerSettings,
     draft: &Draft<'_>,
-) -> Result<Option<i16>, Refusal> {
+    number: Option<&[u8]>,
+) -> Result<i16, Refusal> {
     let illegal = || refusal::illegal(settings);
-    let number = Properties::new(draft.properties).get(key::INNER_NUM);
-    if draft.sys_flag & sys_flag::INNER_BATCH == 0 {
-        return if number.is_some() { Err(illegal()) } else { Ok(None) };
-    }
-    if broker.topics.get(draft.topic).is_none_or(|topic| queue_kind(&topic) != QueueKind::Batch) {
+    let has_batches = |topic| broker.topics.get(topic).is_some_and(|topic| queue_kind(&topic) == QueueKind::Batch);
+    if draft.sys_flag & sys_flag::INNER_BATCH == 0 || !has_batches(draft.topic) {
         return Err(illegal());
     }
-    let Some(number) = number else { return Ok(Some(1)) };
+    let Some(number) = number else { return Ok(1) };
     let number = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok()).ok_or_else(illegal)?;
     let is_compressed = draft.sys_flag & sys_flag::COMPRESSED != 0;
     let members = || batch::decode(draft.body).collect::<Result<Vec<_>, _>>();
     if number < 1 || !is_compressed && !members().is_ok_and(|members| members.len() == number as usize) {
         return Err(illegal());
     }
-    Ok(Some(number))
+    Ok(number)
 }

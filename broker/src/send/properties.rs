@@ -22,6 +22,8 @@ pub(super) struct SingleProperties<'a> {
     pub(super) is_half: bool,
     /// Whether the producer asks for delivery at a time of its own.
     pub(super) is_timer: bool,
+    /// How many messages the producer says this is, for a batch.
+    pub(super) number: Option<&'a [u8]>,
 }
 
 /// Properties as they are stored: what the client sent, without a pop handle, and with
@@ -38,6 +40,7 @@ pub(super) fn for_single<'a>(
     let mut delay = None;
     let mut is_half = false;
     let mut is_timer = false;
+    let mut number = None;
     for (name, value) in Properties::new(sent.as_bytes()) {
         has_own |= is_replaced(name);
         if name == key::UNIQ_KEY.as_bytes() {
@@ -48,6 +51,8 @@ pub(super) fn for_single<'a>(
             delay = Some(value);
         } else if name == key::TRAN_MSG.as_bytes() {
             is_half = value.eq_ignore_ascii_case(b"true");
+        } else if name == key::INNER_NUM.as_bytes() {
+            number = Some(value);
         } else {
             is_timer |= TIMER.iter().any(|key| name == key.as_bytes());
         }
@@ -60,7 +65,7 @@ pub(super) fn for_single<'a>(
     }
     push_own(&mut properties, settings);
     let delay_level = delay.map_or(Ok(0), delay_level)?;
-    Ok(SingleProperties { stored: properties, unique_key, waits, delay_level, is_half, is_timer })
+    Ok(SingleProperties { stored: properties, unique_key, waits, delay_level, is_half, is_timer, number })
 }
 
 /// Properties of a batch that becomes one record, of `count` messages.

@@ -31,7 +31,7 @@ pub(super) fn send(
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
     let dead_letters = retry::for_send(broker, request.version, message)?;
-    let SingleProperties { stored: mut properties, unique_key, waits, delay_level, is_half, is_timer } =
+    let SingleProperties { stored: mut properties, unique_key, waits, delay_level, is_half, is_timer, number } =
         properties::for_single(broker, settings, message.properties.unwrap_or_default())?;
     let mut sys_flag = message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 };
     let mut target = (message.topic, queue_id);
@@ -71,7 +71,8 @@ pub(super) fn send(
         body: &body,
         properties: properties.as_bytes(),
     };
-    let batch = inner_batch::messages_in(broker, settings, &draft)?;
+    let is_batch = number.is_some() || sys_flag & sys_flag::INNER_BATCH != 0;
+    let batch = if is_batch { Some(inner_batch::messages_in(broker, settings, &draft, number)?) } else { None };
     let appended = match batch {
         None => broker.store.append(&draft),
         Some(count) => broker.store.append_inner_batch(&draft, count),

@@ -12,8 +12,7 @@ use parking_lot::Mutex;
 use tracing::warn;
 
 use super::entry::Entry;
-pub use super::extension_unit::ExtensionUnit;
-use super::extension_unit::HEAD;
+use super::extension_unit::{ExtensionUnit, HEAD};
 use super::files::QueueFiles;
 use super::unit::{self, Unit};
 

@@ -8,6 +8,7 @@ mod extension;
 mod extension_unit;
 mod files;
 mod layout;
+mod lookup;
 #[expect(clippy::module_inception, reason = "the queue itself")]
 mod queue;
 mod recover;
