@@ -58,13 +58,8 @@ impl Checkpoint {
     /// It cannot be read or made.
     pub fn open(root: &Path) -> io::Result<Self> {
         let path = root.join("checkpoint");
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
-        if file.metadata()?.len() < SIZE as u64 {
-            file.set_len(SIZE as u64)?;
-        }
-        let mut bytes = [0; HEAD];
-        file.read_exact_at(&mut bytes, 0)?;
-        Ok(Self { file, path, positions: Mutex::new(Positions::decode(&bytes)) })
+        let (file, positions) = open(&path).map_err(files::named(&path))?;
+        Ok(Self { file, path, positions: Mutex::new(positions) })
     }
 
     /// The numbers as they are now.
@@ -163,6 +158,16 @@ impl Positions {
             synced_record: synced.filter(|record| *record >= 0),
         }
     }
+}
+
+fn open(path: &Path) -> io::Result<(File, Positions)> {
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+    if file.metadata()?.len() < SIZE as u64 {
+        file.set_len(SIZE as u64)?;
+    }
+    let mut bytes = [0; HEAD];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok((file, Positions::decode(&bytes)))
 }
 
 const SIZE: usize = 4096;

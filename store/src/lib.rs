@@ -4,6 +4,8 @@ mod checkpoint;
 mod clock;
 mod disk;
 pub mod dispatch;
+#[cfg(test)]
+mod faults;
 mod files;
 pub mod index;
 mod log;

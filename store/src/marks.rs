@@ -25,7 +25,9 @@ impl StoreLock {
     /// # Errors
     /// The file cannot be made or locked.
     pub fn take(root: &Path) -> io::Result<Option<Self>> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(root.join("lock"))?;
+        let path = root.join("lock");
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(files::named(&path))?;
         if !lock(&file, libc::F_WRLCK)? {
             return Ok(None);
         }
@@ -78,7 +80,7 @@ impl AbortMark {
 
     /// Sets the mark, on disk when this returns.
     pub fn set(&self) -> io::Result<()> {
-        let file = File::create(&self.path)?;
+        let file = File::create(&self.path).map_err(files::named(&self.path))?;
         files::write_all_at(&file, std::process::id().to_string().as_bytes(), 0)?;
         files::sync(&file)?;
         self.sync_directory()

@@ -227,7 +227,7 @@ pub fn pull_header<'a>(group: &'a str, topic: &'a str) -> PullMessageRequestHead
 }
 
 /// The middle one of four ports in a row that nobody listens on: fast port, unused, port, replication port.
-fn free_ports() -> i32 {
+pub fn free_ports() -> i32 {
     loop {
         // Below the range that the system gives to outgoing connections.
         let port = fastrand::u16(12_000..32_000);

@@ -15,6 +15,11 @@ use rustix::io::Errno;
 
 use crate::mapping::Mapping;
 
+/// Adds the name of the file to what the system said.
+pub(crate) fn named(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
 /// Writes bytes at a place of a file.
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     #[cfg(test)]

@@ -58,7 +58,7 @@ impl IndexFile {
 
     /// Opens a file; `None` when it is none of this shape.
     pub(super) fn open(path: PathBuf, shape: Shape) -> io::Result<Option<Self>> {
-        let file = OpenOptions::new().read(true).write(true).open(&path)?;
+        let file = OpenOptions::new().read(true).write(true).open(&path).map_err(files::named(&path))?;
         if file.metadata()?.len() != shape.file_size() {
             return Ok(None);
         }

@@ -1,6 +1,7 @@
 //! What is done ahead of the appender, on a thread of its own: the next file, and the pages about to be written.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -11,6 +12,7 @@ use tracing::{debug, error, info};
 
 use super::segment::Segment;
 use super::segments::Segments;
+use crate::files::named;
 use crate::mapping::{Mapping, Writer};
 
 /// The thread, and what it has ready.
@@ -169,25 +171,35 @@ impl Shared {
     fn make(&self, state: &mut MutexGuard<'_, State>, start: i64) -> io::Result<(Segment, Writer)> {
         let had_failed = matches!(state.next, Next::Failed(..));
         state.next = Next::InWork;
-        let directory = self.segments.directory_of_new(start);
-        let made = MutexGuard::unlocked(state, || Segment::create(directory, start, self.segments.file_size()));
+        let made = MutexGuard::unlocked(state, || self.create(start));
         state.next = match &made {
-            Ok(_) => Next::Nothing,
+            Ok((segment, _)) => {
+                info!(path = %segment.path().display(), "commit log file made");
+                Next::Nothing
+            }
             Err(error) => {
                 if !had_failed {
                     error!(
-                        directory = %directory.display(), start, %error,
+                        start, %error,
                         "no room for the next file of the commit log: messages are refused until there is"
                     );
                 }
                 Next::Failed(Instant::now(), error.kind(), error.to_string().into())
             }
         };
-        if made.is_ok() {
-            info!(directory = %directory.display(), start, "commit log file made");
-        }
         self.changed.notify_all();
         made
+    }
+
+    /// Makes a file in the directory whose turn it is, or in another one when that has no room.
+    fn create(&self, start: i64) -> io::Result<(Segment, Writer)> {
+        let size = self.segments.file_size();
+        let turn = self.segments.directory_of_new(start);
+        Segment::create(turn, start, size).map_err(named(turn)).or_else(|error| {
+            let all = self.segments.directories().writable().iter();
+            let mut others = all.map(PathBuf::as_path).filter(|directory| *directory != turn);
+            others.find_map(|other| Segment::create(other, start, size).ok()).ok_or(error)
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use tracing::info;
 
 use super::CommitLog;
+use crate::files::named;
 
 impl CommitLog {
     /// Deletes the first file if all of it lies before `end` and is on disk, and if it was last written at or before
@@ -21,14 +22,13 @@ impl CommitLog {
         if first.end() > end.min(self.flushed()) {
             return Ok(false);
         }
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", first.path().display()));
         if let Some(written_by) = written_by
-            && first.modified().map_err(named)? > written_by
+            && first.modified().map_err(named(first.path()))? > written_by
         {
             return Ok(false);
         }
         // a file that cannot be removed is not forgotten either: the next start would find it
-        first.delete().map_err(named)?;
+        first.delete().map_err(named(first.path()))?;
         let appender = self.appender.lock();
         self.segments.forget_first();
         drop(appender);

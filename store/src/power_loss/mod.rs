@@ -22,7 +22,7 @@ use crate::{Arrival, ArrivalListener, ExpiryRound, Store};
 use disk::Disk;
 use history::History;
 
-const CASES: u64 = 12;
+const CASES: u64 = 8;
 
 #[test]
 fn what_was_synced_survives() {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::layout::Layout;
 use super::shared::Shared;
-use crate::files::{sync, sync_directory, write_all_at};
+use crate::files::{named, sync, sync_directory, write_all_at};
 
 /// Where a queue's files are; what they hold is the queue's to know.
 #[derive(Debug)]
@@ -155,11 +155,11 @@ impl QueueFiles {
             let mut options = OpenOptions::new();
             options.read(true).write(true);
             if !create {
-                return options.open(path);
+                return options.open(&path).map_err(named(&path));
             }
-            fs::create_dir_all(&self.directory)?;
-            let file = options.create(true).truncate(false).open(path)?;
-            file.set_len(self.layout.file_size())?;
+            fs::create_dir_all(&self.directory).map_err(named(&self.directory))?;
+            let file = options.create(true).truncate(false).open(&path).map_err(named(&path))?;
+            file.set_len(self.layout.file_size()).map_err(named(&path))?;
             // last: a sync that sees it finds the name
             self.has_new.store(true, Ordering::Release);
             Ok(file)

@@ -4,6 +4,7 @@ use std::io;
 
 use apogee_remoting::message::properties::Properties;
 use bytes::Bytes;
+use smallvec::{SmallVec, smallvec};
 
 use super::limits::{Amount, ReadLimits};
 use super::record;
@@ -253,11 +254,11 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
         match &mut self.run {
             Some(run) if run.start + run.bytes as i64 == unit.physical_offset => {
                 run.bytes += more.bytes;
-                run.count += more.count;
+                run.records.push(more);
             }
             _ => {
                 self.close_run()?;
-                self.run = Some(Run { start: unit.physical_offset, bytes: more.bytes, count: more.count });
+                self.run = Some(Run { start: unit.physical_offset, bytes: more.bytes, records: smallvec![more] });
             }
         }
         self.result.status = GetStatus::Found;
@@ -270,14 +271,34 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
         let Some(run) = self.run.take() else {
             return Ok(());
         };
-        if let Some(bytes) = self.log.slice(run.start, run.bytes)? {
-            self.result.runs.push(bytes);
-        } else {
+        let Some(bytes) = self.log.slice(run.start, run.bytes)? else {
             // the log's first files went while this read ran
-            self.result.count -= run.count;
+            self.result.count -= run.records.iter().map(|record| record.count).sum::<usize>();
             self.result.bytes -= run.bytes;
+            return Ok(());
+        };
+        // What was closed cleanly is not read at the start, so this is the first look at it. Bytes that do not even say
+        // that they are this record would make the reader lose those behind them.
+        let (mut from, mut at) = (0, 0);
+        for Amount { bytes: size, count } in run.records {
+            let place = run.start + at as i64;
+            if record::size_at(&bytes[at..], place) != Some(size) {
+                tracing::error!(place, size, "the commit log is damaged here: the record is not served");
+                self.result.count -= count;
+                self.result.bytes -= size;
+                self.push(bytes.slice(from..at));
+                from = at + size;
+            }
+            at += size;
         }
+        self.push(bytes.slice(from..));
         Ok(())
+    }
+
+    fn push(&mut self, bytes: Bytes) {
+        if !bytes.is_empty() {
+            self.result.runs.push(bytes);
+        }
     }
 }
 
@@ -295,7 +316,7 @@ fn queue_matches(queue: &Queue, unit: Unit, filter: &dyn MessageFilter) -> io::R
 struct Run {
     start: i64,
     bytes: usize,
-    count: usize,
+    records: SmallVec<[Amount; 32]>,
 }
 
 /// A reader that asks for less gets this much.

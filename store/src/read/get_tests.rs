@@ -71,6 +71,20 @@ impl MessageFilter for Text {
     }
 }
 
+/// Damage that came while the store was closed: nothing has looked at the record before.
+#[test]
+fn a_record_that_does_not_say_it_is_one_costs_no_other() {
+    let fixture = fixture(5);
+    for (n, lengths) in [(2, vec![2, 2]), (3, vec![2, 1]), (0, vec![1, 1]), (4, vec![1]), (1, vec![])] {
+        fixture.log.damage(n * SIZE as i64);
+        let found = fixture.get(0, None);
+        assert_eq!(found.runs.iter().map(|run| run.len() / SIZE).collect::<Vec<_>>(), lengths);
+        assert_eq!((found.count, found.bytes), (lengths.iter().sum(), lengths.iter().sum::<usize>() * SIZE));
+        assert_eq!(found.next_offset, 5);
+    }
+    assert_eq!(fixture.get(0, None).status, GetStatus::MessageWasRemoving);
+}
+
 #[test]
 fn neighbours_are_one_run() {
     let fixture = fixture(100);

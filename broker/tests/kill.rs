@@ -1,0 +1,276 @@
+//! A broker that is killed again and again under load keeps what it acknowledged.
+//!
+//! Senders fill a queue each, one message at a time or in batches, through files that roll and expire, with synchronous and
+//! asynchronous flush; the broker is killed at any time, also while it starts. `APOGEE_KILLS` says how often (5).
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+mod harness;
+
+use std::collections::{BTreeMap, HashSet};
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::ops::Range;
+use std::process::{Child, Command as Program, Stdio};
+use std::time::Duration;
+
+use apogee_remoting::client::Client;
+use apogee_remoting::message::batch::BatchMember;
+use apogee_remoting::message::record::entries;
+use apogee_remoting::protocol::pull::PullMessageRequestHeader;
+use apogee_remoting::protocol::query::QueryMessageRequestHeader;
+use apogee_remoting::protocol::send::SendMessageRequestHeaderV2;
+use apogee_remoting::{Command, RequestCode, ResponseCode};
+use harness::{TIMEOUT, free_ports, new_client, pull_header};
+use tempfile::TempDir;
+
+const QUEUES: i32 = 4;
+const TOPIC: &str = "killed";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_broker_keeps_what_it_acknowledged() {
+    let kills = env::var("APOGEE_KILLS").map_or(5, |kills| kills.parse().unwrap());
+    let site = Site { folder: tempfile::tempdir().unwrap(), port: free_ports() };
+    let mut senders: Vec<_> = (0..QUEUES).map(Sender::new).collect();
+    for round in 0..kills {
+        let (sync_flush, expiring) = (round % 2 == 0, round % 5 == 3);
+        for _ in 0..fastrand::u8(..3) {
+            // killed while it recovers what the kill before has left
+            let mut starting = site.spawn(sync_flush, expiring);
+            tokio::time::sleep(Duration::from_millis(fastrand::u64(..60))).await;
+            kill(&mut starting);
+        }
+        let mut broker = site.start(sync_flush, expiring);
+        let address = site.address();
+        // while files go, what was read a moment ago is no longer there
+        for sender in senders.iter_mut().filter(|_| !expiring) {
+            sender.check(&address).await;
+        }
+        let working: Vec<_> = senders
+            .into_iter()
+            .map(|mut sender| {
+                let address = address.clone();
+                tokio::spawn(async move {
+                    sender.send_until_it_fails(&address).await;
+                    sender
+                })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(fastrand::u64(50..300))).await;
+        kill(&mut broker);
+        senders = Vec::new();
+        for sender in working {
+            senders.push(sender.await.unwrap());
+        }
+    }
+    let mut broker = site.start(true, false);
+    for sender in &mut senders {
+        sender.check(&site.address()).await;
+        assert!(sender.messages.len() > kills, "nothing was sent");
+    }
+    kill(&mut broker);
+}
+
+struct Site {
+    folder: TempDir,
+    port: i32,
+}
+
+impl Site {
+    fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    fn spawn(&self, sync_flush: bool, expiring: bool) -> Child {
+        let store = self.folder.path().join("store").display().to_string();
+        let flush = if sync_flush { "SYNC_FLUSH" } else { "ASYNC_FLUSH" };
+        let hours: Vec<_> = (0..24).map(|hour| hour.to_string()).collect();
+        let expiry =
+            if expiring { format!("fileReservedTime=0\ndeleteWhen={}\n", hours.join(";")) } else { String::new() };
+        let text = format!(
+            "listenPort={port}\nhaListenPort={ha}\nbindAddress=127.0.0.1\nbrokerIP1=127.0.0.1\nbrokerName=broker-k\n\
+             storePathRootDir={store}\nstorePathCommitLog={store}/commitlog\nflushDiskType={flush}\n{expiry}\
+             mappedFileSizeCommitLog=65536\nmappedFileSizeConsumeQueue=2000\nmaxHashSlotNum=500\nmaxIndexNum=1000\n\
+             maxMessageSize=16384\nflushIntervalCommitLog=20\nflushIntervalConsumeQueue=20\n\
+             flushConsumeQueueThoroughInterval=50\ncleanResourceInterval=10\ndeleteCommitLogFilesInterval=0\n",
+            port = self.port,
+            ha = self.port + 1,
+        );
+        let file = self.folder.path().join("broker.conf");
+        fs::write(&file, text).unwrap();
+        let mut program = Program::new(env!("CARGO_BIN_EXE_mqbroker"));
+        program.env_clear().env("HOME", self.folder.path()).arg("-c").arg(file);
+        program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    fn start(&self, sync_flush: bool, expiring: bool) -> Child {
+        let mut child = self.spawn(sync_flush, expiring);
+        let mut ready = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut ready).unwrap();
+        assert!(ready.contains("boot success"), "{ready:?}, {:?}", child.wait());
+        child
+    }
+}
+
+fn kill(child: &mut Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Fills one queue.
+struct Sender {
+    queue_id: i32,
+    /// How many were sent so far, which are numbered.
+    sent: usize,
+    /// By queue offset: the number of a message that is there for good.
+    messages: BTreeMap<i64, usize>,
+    /// Numbers of messages that got no answer: they may be there.
+    in_doubt: HashSet<usize>,
+}
+
+impl Sender {
+    fn new(queue_id: i32) -> Self {
+        Self { queue_id, sent: 0, messages: BTreeMap::new(), in_doubt: HashSet::new() }
+    }
+
+    /// Sends message upon message until the broker no longer answers.
+    async fn send_until_it_fails(&mut self, address: &str) {
+        let client = new_client();
+        loop {
+            let count = if fastrand::u8(..4) == 0 { fastrand::usize(2..6) } else { 1 };
+            let numbers = self.sent..self.sent + count;
+            self.sent += count;
+            self.in_doubt.extend(numbers.clone());
+            let Ok(answer) = client.call(address, self.request(numbers.clone()), TIMEOUT).await else { return };
+            if answer.response_code() == ResponseCode::FLUSH_DISK_TIMEOUT {
+                continue;
+            }
+            assert_eq!(answer.response_code(), ResponseCode::SUCCESS, "{:?}", answer.remark);
+            let first: i64 = answer.field("queueOffset").unwrap().parse().unwrap();
+            for (offset, number) in (first..).zip(numbers) {
+                self.in_doubt.remove(&number);
+                assert_eq!(self.messages.insert(offset, number), None, "an offset was given twice");
+            }
+        }
+    }
+
+    /// One message, or a batch of several.
+    fn request(&self, numbers: Range<usize>) -> Command {
+        let is_batch = numbers.len() > 1;
+        let properties = |number| format!("KEYS\u{1}{}\u{2}", self.key(number));
+        let properties_of_one = if is_batch { String::new() } else { properties(numbers.start) };
+        let header = SendMessageRequestHeaderV2 {
+            producer_group: Some("PG"),
+            topic: TOPIC,
+            default_topic: Some("TBW102"),
+            default_topic_queue_nums: Some(QUEUES),
+            queue_id: self.queue_id,
+            sys_flag: 0,
+            born_timestamp: 1_700_000_000_000,
+            flag: 0,
+            properties: Some(&properties_of_one),
+            reconsume_times: None,
+            unit_mode: None,
+            max_reconsume_times: None,
+            batch: Some(is_batch),
+            broker_name: None,
+        };
+        if !is_batch {
+            let body = self.body(numbers.start);
+            return Command::request(RequestCode::SEND_MESSAGE_V2).with_header(&header).with_body(body);
+        }
+        let mut batch = Vec::new();
+        for number in numbers {
+            let (body, properties) = (self.body(number), properties(number));
+            let member = BatchMember { flag: 0, body: body.as_bytes(), properties: properties.as_bytes() };
+            member.encode(&mut batch).unwrap();
+        }
+        Command::request(RequestCode::SEND_BATCH_MESSAGE).with_header(&header).with_body(batch)
+    }
+
+    fn key(&self, number: usize) -> String {
+        format!("{}-{number}", self.queue_id)
+    }
+
+    fn body(&self, number: usize) -> String {
+        let length = 20 + number * 37 % 900;
+        self.key(number).chars().chain("~".chars().cycle()).take(length).collect()
+    }
+
+    /// Compares the queue and the index with what was sent.
+    async fn check(&mut self, address: &str) {
+        let client = new_client();
+        let mut last = None;
+        let mut offset = 0;
+        let mut found = BTreeMap::new();
+        loop {
+            let answer = client.call(address, self.pull(offset), TIMEOUT).await.unwrap();
+            if answer.response_code() == ResponseCode::TOPIC_NOT_EXIST {
+                break;
+            }
+            let next: i64 = answer.field("nextBeginOffset").unwrap().parse().unwrap();
+            match answer.response_code() {
+                ResponseCode::SUCCESS => {}
+                ResponseCode::PULL_OFFSET_MOVED if next > offset => {
+                    offset = next;
+                    continue;
+                }
+                _ => break,
+            }
+            for record in entries(&answer.body.bytes()) {
+                let record = record.unwrap();
+                record.verify(false).unwrap();
+                assert_eq!((record.queue_id, record.queue_offset), (self.queue_id, offset));
+                let body = std::str::from_utf8(record.body).unwrap();
+                let number = body.split(['-', '~']).nth(1).unwrap().parse().unwrap();
+                assert_eq!(body, self.body(number));
+                assert!(last < Some(number), "{number} after {last:?}");
+                last = Some(number);
+                found.insert(offset, number);
+                offset += 1;
+            }
+            assert_eq!(offset, next);
+        }
+        // what expired is gone, from the oldest on
+        let first = found.first_key_value().map_or(offset, |(first, _)| *first);
+        self.messages = self.messages.split_off(&first);
+        for (offset, number) in &self.messages {
+            assert_eq!(found.get(offset), Some(number), "queue {} from {first}: {offset} is lost", self.queue_id);
+        }
+        for (offset, number) in &found {
+            assert!(self.messages.contains_key(offset) || self.in_doubt.contains(number), "{number} at {offset}");
+        }
+        // what is not there now never will be
+        self.in_doubt.clear();
+        self.messages = found;
+        self.check_index(&client, address).await;
+    }
+
+    async fn check_index(&self, client: &Client, address: &str) {
+        let numbers: Vec<_> = self.messages.values().copied().collect();
+        for _ in 0..numbers.len().min(20) {
+            let number = numbers[fastrand::usize(..numbers.len())];
+            let header = QueryMessageRequestHeader {
+                topic: TOPIC,
+                key: &self.key(number),
+                max_num: 8,
+                begin_timestamp: 0,
+                end_timestamp: i64::MAX,
+                index_type: None,
+                last_key: None,
+                unique_key: None,
+            };
+            let query = Command::request(RequestCode::QUERY_MESSAGE).with_header(&header);
+            let answer = client.call(address, query, TIMEOUT).await.unwrap();
+            let bytes = answer.body.bytes();
+            let bodies: Vec<_> = entries(&bytes).map(|record| record.unwrap().body.to_vec()).collect();
+            assert_eq!(bodies, [self.body(number).into_bytes()], "by key {}", self.key(number));
+        }
+    }
+
+    fn pull(&self, queue_offset: i64) -> Command {
+        let header = PullMessageRequestHeader { queue_id: self.queue_id, queue_offset, ..pull_header("G", TOPIC) };
+        Command::request(RequestCode::PULL_MESSAGE).with_header(&header)
+    }
+}

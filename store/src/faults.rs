@@ -1,0 +1,280 @@
+//! A disk that refuses: what is answered, and what is there afterwards.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use apogee_config::MessageStoreConfig;
+use apogee_remoting::message::record::Draft;
+use rustix::io::Errno;
+use tempfile::TempDir;
+
+use crate::files::watch::{Act, Answer, Watch, Watcher};
+use crate::{
+    AppendError, Appended, Arrival, ArrivalListener, GetRequest, GetStatus, IndexKind, KeyQuery, NeverReached, Store,
+};
+
+/// Refuses what `refuses` says, while it is switched on.
+struct Refusing {
+    on: AtomicBool,
+    refuses: fn(Act<'_>, &Path) -> bool,
+    error: Errno,
+}
+
+impl Watcher for Refusing {
+    fn before(&self, act: Act<'_>, path: &Path) -> io::Result<Answer> {
+        if self.on.load(Ordering::Acquire) && (self.refuses)(act, path) {
+            return Err(self.error.into());
+        }
+        Ok(Answer::GoOn)
+    }
+}
+
+struct Fixture {
+    root: TempDir,
+    disk: Arc<Refusing>,
+    _watch: Watch,
+}
+
+impl Fixture {
+    fn new(error: Errno, refuses: fn(Act<'_>, &Path) -> bool) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let disk = Arc::new(Refusing { on: AtomicBool::new(false), refuses, error });
+        let watch = Watch::new(root.path(), Arc::clone(&disk) as _);
+        Self { root, disk, _watch: watch }
+    }
+
+    fn refuse(&self, on: bool) {
+        self.disk.on.store(on, Ordering::Release);
+    }
+
+    fn config(&self) -> MessageStoreConfig {
+        MessageStoreConfig {
+            store_path_root_dir: self.root.path().to_str().unwrap().to_owned(),
+            mapped_file_size_commit_log: 16 * 1024,
+            mapped_file_size_consume_queue: 20 * 10,
+            max_hash_slot_num: 20,
+            max_index_num: 40,
+            flush_interval_commit_log: 1,
+            flush_commit_log_least_pages: 0,
+            flush_interval_consume_queue: 1,
+            flush_consume_queue_least_pages: 0,
+            ..MessageStoreConfig::default()
+        }
+    }
+
+    fn open(&self) -> Arc<Store> {
+        Store::open(&self.config(), Arc::new(Nobody)).unwrap()
+    }
+}
+
+struct Nobody;
+
+impl ArrivalListener for Nobody {
+    fn arrived(&self, _: &Arrival<'_>) {}
+}
+
+fn append(store: &Store, n: i64) -> Result<Appended, AppendError> {
+    store.append(&Draft {
+        topic: "T",
+        queue_id: 0,
+        flag: 0,
+        sys_flag: 0,
+        born_timestamp: 1,
+        born_host: "127.0.0.1:5".parse().unwrap(),
+        store_host: "127.0.0.1:6".parse().unwrap(),
+        reconsume_times: 0,
+        prepared_transaction_offset: 0,
+        body: &[7; 1000],
+        properties: format!("KEYS\x01key-{n}\x02").as_bytes(),
+    })
+}
+
+/// The messages 0.. are there, by queue and by key.
+fn has_all(store: &Store, count: i64) {
+    wait_for("dispatch", || store.dispatch_behind_bytes() == 0);
+    assert_eq!((store.min_offset("T", 0), store.max_offset("T", 0)), (0, count));
+    for offset in 0..count {
+        let request = GetRequest { topic: "T", queue_id: 0, offset, max_count: 1, max_bytes: 1 };
+        assert_eq!(store.get(&request, None).unwrap().status, GetStatus::Found, "{offset}");
+        let key = format!("key-{offset}");
+        let query = KeyQuery { topic: "T", key: &key, kind: IndexKind::Key, max: 9, begin: 0, end: i64::MAX };
+        assert_eq!(store.query_by_key(&query).unwrap().records.len(), 1, "{offset}");
+    }
+}
+
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn flushed(store: &Store, position: i64) -> Result<(), NeverReached> {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(store.flushed(position))
+}
+
+fn is_in(path: &Path, directory: &str) -> bool {
+    path.components().any(|part| part.as_os_str() == directory)
+}
+
+#[test]
+fn a_failed_sync_of_the_log_is_final() {
+    let fixture = Fixture::new(Errno::IO, |act, path| matches!(act, Act::Sync { .. }) && is_in(path, "commitlog"));
+    let store = fixture.open();
+    let first = append(&store, 0).unwrap();
+    flushed(&store, first.end()).unwrap();
+    fixture.refuse(true);
+    let second = append(&store, 1).unwrap();
+    assert!(matches!(flushed(&store, second.end()), Err(NeverReached::SyncFailed(_))));
+    // it is not tried again
+    fixture.refuse(false);
+    assert!(matches!(append(&store, 2), Err(AppendError::Broken(_))));
+    assert!(store.is_broken() && store.flushed_offset() == first.end());
+    assert!(store.close().is_err());
+    assert!(fixture.root.path().join("abort").exists());
+    drop(store);
+    // what the page cache still had
+    let store = fixture.open();
+    has_all(&store, 2);
+    append(&store, 2).unwrap();
+    has_all(&store, 3);
+    store.close().unwrap();
+}
+
+/// Without space there is no next file; messages are taken again when there is.
+#[test]
+fn no_space_for_the_next_file_refuses_messages_only() {
+    for refuses in [
+        (|act, path| matches!(act, Act::Allocate) && is_in(path, "commitlog")) as fn(Act<'_>, &Path) -> bool,
+        |act, path| matches!(act, Act::SyncDirectory) && is_in(path, "commitlog"),
+    ] {
+        let fixture = Fixture::new(Errno::NOSPC, refuses);
+        let store = fixture.open();
+        append(&store, 0).unwrap();
+        fixture.refuse(true);
+        let mut count = 1;
+        let refused = loop {
+            match append(&store, count) {
+                Ok(_) => count += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(&refused, AppendError::DiskFull(text) if text.contains("No space")), "{refused}");
+        // the next file may have been made before
+        assert!((14..40).contains(&count), "{count}");
+        has_all(&store, count);
+        fixture.refuse(false);
+        wait_for("space", || append(&store, count).is_ok());
+        has_all(&store, count + 1);
+        store.close().unwrap();
+        drop(store);
+        has_all(&fixture.open(), count + 1);
+    }
+}
+
+/// One directory of several without space is passed over.
+#[test]
+fn a_full_directory_leaves_its_turn_to_the_next() {
+    let fixture = Fixture::new(Errno::NOSPC, |act, path| matches!(act, Act::Allocate) && is_in(path, "full"));
+    let [full, other] = ["full", "other"].map(|name| fixture.root.path().join(name));
+    let config = MessageStoreConfig {
+        store_path_commit_log: Some(format!("{},{}", full.display(), other.display())),
+        ..fixture.config()
+    };
+    fixture.refuse(true);
+    let store = Store::open(&config, Arc::new(Nobody)).unwrap();
+    for n in 0..60 {
+        append(&store, n).unwrap();
+    }
+    has_all(&store, 60);
+    store.close().unwrap();
+    drop(store);
+    assert_eq!(std::fs::read_dir(full).unwrap().count(), 0);
+    let store = Store::open(&config, Arc::new(Nobody)).unwrap();
+    has_all(&store, 60);
+}
+
+#[test]
+fn a_file_that_cannot_be_opened_is_named() {
+    let fixture = Fixture::new(Errno::IO, |_, _| false);
+    let store = fixture.open();
+    append(&store, 0).unwrap();
+    store.close().unwrap();
+    drop(store);
+    let index = std::fs::read_dir(fixture.root.path().join("index")).unwrap().next().unwrap().unwrap().path();
+    let queue = fixture.root.path().join("consumequeue/T/0/00000000000000000000");
+    for path in [fixture.root.path().join("checkpoint"), fixture.root.path().join("lock"), queue, index] {
+        let aside = fixture.root.path().join("aside");
+        std::fs::rename(&path, &aside).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let error = Store::open(&fixture.config(), Arc::new(Nobody)).err().unwrap().to_string();
+        assert!(error.contains(path.to_str().unwrap()), "{error}");
+        std::fs::remove_dir(&path).unwrap();
+        std::fs::rename(&aside, &path).unwrap();
+    }
+    has_all(&fixture.open(), 1);
+}
+
+#[test]
+fn queues_and_index_that_cannot_be_written_are_completed_later() {
+    for directory in ["consumequeue", "index", "checkpoint"] {
+        let fixture = Fixture::new(
+            Errno::NOSPC,
+            match directory {
+                "consumequeue" => |act, path| matches!(act, Act::Write) && is_in(path, "consumequeue"),
+                "index" => |act, path| matches!(act, Act::Write) && is_in(path, "index"),
+                _ => |act, path| matches!(act, Act::Write) && is_in(path, "checkpoint"),
+            },
+        );
+        for is_killed in [false, true] {
+            let store = fixture.open();
+            let before = store.max_offset("T", 0);
+            fixture.refuse(true);
+            for n in before..before + 45 {
+                append(&store, n).unwrap();
+            }
+            if is_killed {
+                // nothing of it is written down, and the next start does it
+                assert!(store.close().is_err() || directory == "checkpoint", "{directory}");
+                fixture.refuse(false);
+            } else {
+                fixture.refuse(false);
+                has_all(&store, before + 45);
+                store.close().unwrap();
+            }
+            drop(store);
+            let store = fixture.open();
+            has_all(&store, before + 45);
+            store.close().unwrap();
+        }
+    }
+}
+
+/// What was synced in vain counts as not synced, whatever a later sync says.
+#[test]
+fn queues_and_index_that_cannot_be_synced_leave_no_clean_stop() {
+    for directory in ["consumequeue", "index"] {
+        let fixture = Fixture::new(
+            Errno::IO,
+            match directory {
+                "consumequeue" => |act, path| matches!(act, Act::Sync { .. }) && is_in(path, "consumequeue"),
+                _ => |act, path| matches!(act, Act::Sync { .. }) && is_in(path, "index"),
+            },
+        );
+        let store = fixture.open();
+        append(&store, 0).unwrap();
+        fixture.refuse(true);
+        assert!(store.close().is_err(), "{directory}");
+        fixture.refuse(false);
+        drop(store);
+        assert!(fixture.root.path().join("abort").exists());
+        let store = fixture.open();
+        has_all(&store, 1);
+        store.close().unwrap();
+    }
+}
