@@ -16,7 +16,7 @@ use crate::layout::Layout;
 use crate::log::{LogFiles, LogSource};
 use crate::progress::Progress;
 use crate::queue::QueueFiles;
-use crate::verify::topics_of;
+use crate::verify::{batch_topics_of, topics_of};
 
 /// What queues and index are to look like: as those of a store.
 pub(crate) struct Derive {
@@ -113,7 +113,7 @@ impl Wanted {
         if let Some(topics) = &mut topics {
             topics.extend(queues.topics()?);
         }
-        Ok(Self { topics, batch: crate::queue::directories(&layout.root.join("batchconsumequeue"))? })
+        Ok(Self { topics, batch: batch_topics_of(&layout.root)? })
     }
 
     fn wants(&self, topic: &str) -> bool {

@@ -45,6 +45,23 @@ fn a_deleted_topic_does_not_come_back() {
     assert!(golden.path().join("consumequeue/GoldenPlainA").exists());
 }
 
+/// Whether or not they are there: a simple queue of such a topic would keep a broker from opening the store.
+#[test]
+fn topics_with_batch_queues_get_no_others() {
+    for is_lost in [false, true] {
+        let golden = Golden::unpack("batchcq");
+        let queues = golden.path().join("batchconsumequeue");
+        if is_lost {
+            fs::remove_dir_all(&queues).unwrap();
+        }
+        mqstore(&["rebuild", &golden.dir()]).well();
+        assert!(!golden.path().join("consumequeue/GoldenBcq").exists());
+        assert_eq!(fs::exists(queues.join("GoldenBcq/0")).unwrap(), !is_lost);
+        let out = mqstore(&["verify", &golden.dir()]).well();
+        assert!(out.contains("records of GoldenBcq, which has batch queues"), "{out}");
+    }
+}
+
 /// At whatever moment it is killed: the store opens, and nothing of it is missing.
 #[test]
 fn a_rebuild_may_be_killed() {

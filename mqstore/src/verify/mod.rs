@@ -21,7 +21,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use index::IndexCheck;
 use queues::QueueCheck;
-pub(crate) use queues::topics_of;
+pub(crate) use queues::{batch_topics_of, topics_of};
 use report::Report;
 
 pub(crate) fn run(arguments: &VerifyArguments) -> Result<Outcome, Error> {

@@ -216,9 +216,9 @@ impl<'a> QueueCheck<'a> {
     /// What it means that topics have records and no queues.
     fn without_queues(&mut self, report: &mut Report) -> Result<(), Error> {
         let unqueued = std::mem::take(&mut self.unqueued);
-        let known = topics_of(self.root);
+        let (known, batch) = (topics_of(self.root), batch_topics_of(self.root)?);
         for (topic, count) in unqueued {
-            if self.root.join("batchconsumequeue").join(&topic).is_dir() {
+            if batch.contains(&topic) {
                 report
                     .line(format_args!("{count} records of {topic}, which has batch queues: these are not checked"))?;
             } else if !self.files.exist() || self.unclean {
@@ -255,9 +255,27 @@ impl Queue {
 
 /// Names in topics.json; `None` when it cannot be read.
 pub(crate) fn topics_of(root: &Path) -> Option<Vec<String>> {
+    Some(topic_table(root)?.into_iter().map(|(name, _)| name).collect())
+}
+
+/// Names of the topics whose records are in batch queues: those that topics.json says to be so, and those that have some.
+///
+/// # Errors
+/// A directory cannot be read.
+pub(crate) fn batch_topics_of(root: &Path) -> Result<Vec<String>, Error> {
+    let is_batch = |topic: &Value| topic["attributes"]["queue.type"] == "BatchCQ";
+    let mut topics = crate::queue::directories(&root.join("batchconsumequeue"))?;
+    topics.extend(topic_table(root).into_iter().flatten().filter(|(_, topic)| is_batch(topic)).map(|(name, _)| name));
+    Ok(topics)
+}
+
+fn topic_table(root: &Path) -> Option<serde_json::Map<String, Value>> {
     let bytes = std::fs::read(root.join("config/topics.json")).ok()?;
-    let table: Value = json::from_slice(&bytes).ok()?;
-    Some(table.get("topicConfigTable")?.as_object()?.keys().cloned().collect())
+    let mut table: Value = json::from_slice(&bytes).ok()?;
+    match table.get_mut("topicConfigTable")?.take() {
+        Value::Object(topics) => Some(topics),
+        _ => None,
+    }
 }
 
 /// Units read at once, and how many such blocks are kept: 64 MiB.
