@@ -27,6 +27,7 @@ class PullConsumeTest {
             for (int i = 1; i < 40; i++) {
                 producer.send(new Outgoing(topic, i < 20 ? "A" : "B", "m" + i), queue);
             }
+            Await.until("all dispatched", Inbox.DEADLINE, () -> puller.maxOffset(queue) == 40);
             Pulled found = puller.pull(queue, "*", 0, 10);
             assertEquals("FOUND", found.status());
             assertEquals(10, found.messages().size());

@@ -100,7 +100,7 @@ class RestartTest {
                 assertEquals(0, puller.minOffset(queue));
                 assertEquals(20, puller.maxOffset(queue));
                 List<String> late = send(producer, topic, "late");
-                assertEquals(40, puller.maxOffset(queue));
+                Await.until("all dispatched", Inbox.DEADLINE, () -> puller.maxOffset(queue) == 40);
                 try (Subscription consumer = client.subscribe(cluster.options(name, topic, inbox))) {
                     inbox.awaitAll(late);
                     assertEquals(new HashSet<>(late), new HashSet<>(inbox.texts()), "consumed again by " + consumer.clientId());

@@ -43,6 +43,7 @@ class SendTest {
             assertEquals("SEND_OK", sent.status());
             assertEquals(0, sent.queueOffset());
 
+            awaitDispatched(puller, sent.queue(), 1);
             Received stored = only(puller.pull(sent.queue(), "*", 0, 32));
             assertEquals("Rot", stored.tags());
             assertEquals("k1 k2", stored.keys());
@@ -114,6 +115,7 @@ class SendTest {
             assertEquals(20, sent.msgId().split(",").length);
             assertEquals(20, sent.offsetMsgId().split(",").length);
 
+            awaitDispatched(puller, sent.queue(), sent.queueOffset() + 20);
             Pulled all = puller.pull(sent.queue(), "*", sent.queueOffset(), 32);
             assertEquals(batch.stream().map(message -> new String(message.body(), StandardCharsets.UTF_8)).toList(), texts(all));
             assertEquals(List.of(sent.msgId().split(",")), all.messages().stream().map(Received::msgId).toList());
@@ -162,6 +164,7 @@ class SendTest {
             for (byte[] body : List.of(noise, zeros, new byte[] {0})) {
                 Sent sent = producer.send(new Outgoing(topic, null, null, body, Map.of()));
                 assertEquals("SEND_OK", sent.status());
+                awaitDispatched(puller, sent.queue(), sent.queueOffset() + 1);
                 assertArrayEquals(body, only(puller.pull(sent.queue(), "*", sent.queueOffset(), 1)).body());
             }
         }
@@ -192,6 +195,11 @@ class SendTest {
             assertEquals(MESSAGE_ILLEGAL, refused.code(), refused.getMessage());
             assertEquals(1, producer.send(new Outgoing(topic, "fits"), queue).queueOffset());
         }
+    }
+
+    /** A message that was just sent can be pulled a moment later. */
+    private static void awaitDispatched(Puller puller, Queue queue, long end) {
+        Await.until("dispatched", Inbox.DEADLINE, () -> puller.maxOffset(queue) >= end);
     }
 
     private static Set<String> everything(Puller puller, List<Queue> queues) {
