@@ -3,7 +3,7 @@ package apogee.compat.tests;
 import static apogee.compat.tests.Cluster.unique;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import apogee.compat.client.Client;
+import apogee.compat.client.ClientException;
 import apogee.compat.client.Outgoing;
 import apogee.compat.client.Producer;
 import apogee.compat.client.Queue;
@@ -39,19 +39,24 @@ class FailoverTest {
     @Test
     void clientsUseTheOtherNameServerAndTheFirstLearnsAllAgain() {
         cluster.nameServer().kill();
-        for (String version : Clients.ALL) {
-            Client client = Clients.of(version);
-            String topic = unique("OtherNameServer", version);
-            Inbox inbox = new Inbox();
-            try (Producer producer = cluster.producer(version)) {
-                cluster.createTopic(producer, topic, 1);
-                producer.send(new Outgoing(topic, "m"));
-                try (Subscription consumer = client.subscribe(cluster.options(unique("g", version), topic, inbox))) {
-                    inbox.awaitSize(1);
+        try {
+            for (String version : Clients.ALL) {
+                String topic = unique("OtherNameServer", version);
+                Inbox inbox = new Inbox();
+                try (Producer producer = cluster.producer(version)) {
+                    Await.until("a topic of client " + version, Inbox.DEADLINE, () -> isDone(() -> cluster.createTopic(producer, topic, 1)));
+                    Await.until("a send by client " + version, Inbox.DEADLINE, () -> isDone(() -> producer.send(new Outgoing(topic, "m"))));
+                    Await.until("a consumer of client " + version, Inbox.DEADLINE, () -> isDone(() -> {
+                        Subscription.Options options = cluster.options(unique("g", version), topic, inbox);
+                        try (Subscription consumer = Clients.of(version).subscribe(options)) {
+                            inbox.awaitSize(1);
+                        }
+                    }));
                 }
             }
+        } finally {
+            cluster.nameServer().start();
         }
-        cluster.nameServer().start();
         try (Admin admin = new Admin(cluster.nameServer().address())) {
             Await.until("both brokers registered with the name server that came back", Inbox.DEADLINE, () ->
                 admin.tool().examineBrokerClusterInfo().getBrokerAddrTable().keySet().equals(Set.of("broker-0", "broker-1")));
@@ -94,6 +99,19 @@ class FailoverTest {
             }
         } finally {
             producers.values().forEach(Producer::close);
+        }
+    }
+
+    /** False when the client chose the name server that is away, which it tells its caller; its next choice is the other one. */
+    private static boolean isDone(Runnable call) {
+        try {
+            call.run();
+            return true;
+        } catch (ClientException e) {
+            if (e.getMessage().contains("connect to ")) {
+                return false;
+            }
+            throw e;
         }
     }
 }
