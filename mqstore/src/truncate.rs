@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Record;
-use apogee_store::{AbortMark, Arrival, ArrivalListener, Checkpoint, Store};
+use apogee_store::{AbortMark, Checkpoint, Hooks, Store};
 
 use crate::Outcome;
 use crate::arguments::TruncateArguments;
@@ -35,7 +34,7 @@ pub(crate) fn run(arguments: &TruncateArguments) -> Result<Outcome, Error> {
     cut(&log, arguments.at, end)?;
     // the store takes it again
     drop(lock);
-    let store = Store::open(&config, Arc::new(Nobody))?;
+    let store = Store::open(&config, Hooks::default())?;
     store.close().map_err(at(&layout.root))?;
     Ok(Outcome::Well)
 }
@@ -158,17 +157,6 @@ fn recovery_config(layout: &Layout, log: &LogFiles) -> Result<MessageStoreConfig
         enable_multi_dispatch: layout.has_light_queues(&queues)?,
         ..layout.config.clone()
     })
-}
-
-/// Nobody waits for messages.
-struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn is_waited_for(&self) -> bool {
-        false
-    }
-
-    fn arrived(&self, _: &Arrival<'_>) {}
 }
 
 /// Bytes zeroed at a time.

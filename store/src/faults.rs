@@ -13,9 +13,7 @@ use rustix::io::Errno;
 use tempfile::TempDir;
 
 use crate::files::watch::{Act, Answer, Watch, Watcher};
-use crate::{
-    AppendError, Appended, Arrival, ArrivalListener, GetRequest, GetStatus, IndexKind, KeyQuery, NeverReached, Store,
-};
+use crate::{AppendError, Appended, GetRequest, GetStatus, Hooks, IndexKind, KeyQuery, NeverReached, Store};
 
 /// Refuses what `refuses` says, while it is switched on.
 struct Refusing {
@@ -67,29 +65,14 @@ impl Fixture {
     }
 
     fn open(&self) -> Arc<Store> {
-        Store::open(&self.config(), Arc::new(Nobody)).unwrap()
+        Store::open(&self.config(), Hooks::default()).unwrap()
     }
-}
-
-struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn arrived(&self, _: &Arrival<'_>) {}
 }
 
 fn append(store: &Store, n: i64) -> Result<Appended, AppendError> {
     store.append(&Draft {
-        topic: "T",
-        queue_id: 0,
-        flag: 0,
-        sys_flag: 0,
-        born_timestamp: 1,
-        born_host: "127.0.0.1:5".parse().unwrap(),
-        store_host: "127.0.0.1:6".parse().unwrap(),
-        reconsume_times: 0,
-        prepared_transaction_offset: 0,
-        body: &[7; 1000],
         properties: format!("KEYS\x01key-{n}\x02").as_bytes(),
+        ..Draft::new("T", 0, ([127, 0, 0, 1], 10_911).into(), &[7; 1000])
     })
 }
 
@@ -187,7 +170,7 @@ fn a_full_directory_leaves_its_turn_to_the_next() {
         ..fixture.config()
     };
     fixture.refuse(true);
-    let store = Store::open(&config, Arc::new(Nobody)).unwrap();
+    let store = Store::open(&config, Hooks::default()).unwrap();
     for n in 0..60 {
         append(&store, n).unwrap();
     }
@@ -195,7 +178,7 @@ fn a_full_directory_leaves_its_turn_to_the_next() {
     store.close().unwrap();
     drop(store);
     assert_eq!(std::fs::read_dir(full).unwrap().count(), 0);
-    let store = Store::open(&config, Arc::new(Nobody)).unwrap();
+    let store = Store::open(&config, Hooks::default()).unwrap();
     has_all(&store, 60);
 }
 
@@ -212,7 +195,7 @@ fn a_file_that_cannot_be_opened_is_named() {
         let aside = fixture.root.path().join("aside");
         std::fs::rename(&path, &aside).unwrap();
         std::fs::create_dir(&path).unwrap();
-        let error = Store::open(&fixture.config(), Arc::new(Nobody)).err().unwrap().to_string();
+        let error = Store::open(&fixture.config(), Hooks::default()).err().unwrap().to_string();
         assert!(error.contains(path.to_str().unwrap()), "{error}");
         std::fs::remove_dir(&path).unwrap();
         std::fs::rename(&aside, &path).unwrap();

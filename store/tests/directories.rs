@@ -7,15 +7,9 @@ use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Draft;
-use apogee_store::{Arrival, ArrivalListener, Store};
+use apogee_store::{Hooks, Store};
 
 const FILE: i64 = 16 * 1024;
-
-struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn arrived(&self, _: &Arrival<'_>) {}
-}
 
 fn open(root: &Path, directories: &[&str], read_only: &[&str]) -> Arc<Store> {
     let list =
@@ -27,26 +21,14 @@ fn open(root: &Path, directories: &[&str], read_only: &[&str]) -> Arc<Store> {
         mapped_file_size_commit_log: FILE as i32,
         ..MessageStoreConfig::default()
     };
-    Store::open(&config, Arc::new(Nobody)).unwrap()
+    Store::open(&config, Hooks::default()).unwrap()
 }
 
 /// Writes messages until the log is in its `files`th file, and returns where they are.
 fn fill(store: &Store, files: i64) -> Vec<i64> {
     let mut places = Vec::new();
     while store.max_physical_offset() < (files - 1) * FILE {
-        let appended = store.append(&Draft {
-            topic: "T",
-            queue_id: 0,
-            flag: 0,
-            sys_flag: 0,
-            born_timestamp: 7,
-            born_host: "127.0.0.1:5".parse().unwrap(),
-            store_host: "127.0.0.1:10911".parse().unwrap(),
-            reconsume_times: 0,
-            prepared_transaction_offset: 0,
-            body: &[7; 1000],
-            properties: b"",
-        });
+        let appended = store.append(&Draft::new("T", 0, ([127, 0, 0, 1], 10_911).into(), &[7; 1000]));
         places.push(appended.unwrap().physical_offset);
     }
     places

@@ -8,13 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Draft;
-use apogee_store::{Arrival, ArrivalListener, Expired, ExpiryRound, GetRequest, GetStatus, Store};
-
-struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn arrived(&self, _: &Arrival<'_>) {}
-}
+use apogee_store::{Expired, ExpiryRound, GetRequest, GetStatus, Hooks, Store};
 
 /// A day in 2001 on which no file was written, and the age at which files go.
 const NOW: i64 = 1_000_000_000_000;
@@ -32,20 +26,11 @@ fn config(root: &Path) -> MessageStoreConfig {
 
 /// A store with six files of the log, about 15 messages in each.
 fn filled(config: &MessageStoreConfig) -> Arc<Store> {
-    let store = Store::open(config, Arc::new(Nobody)).unwrap();
+    let store = Store::open(config, Hooks::default()).unwrap();
     while store.max_physical_offset() < 5 * 16 * 1024 {
         let draft = Draft {
-            topic: "T",
-            queue_id: 0,
-            flag: 0,
-            sys_flag: 0,
-            born_timestamp: 7,
-            born_host: "127.0.0.1:5".parse().unwrap(),
-            store_host: "127.0.0.1:10911".parse().unwrap(),
-            reconsume_times: 0,
-            prepared_transaction_offset: 0,
-            body: &[b'x'; 1000],
             properties: b"KEYS\x01k\x02",
+            ..Draft::new("T", 0, ([127, 0, 0, 1], 10_911).into(), &[b'x'; 1000])
         };
         store.append(&draft).unwrap();
     }
@@ -73,7 +58,7 @@ fn expired_files_go_oldest_first_and_minimums_follow() {
     let config = config(root.path());
     // closed in between, so that the queue's units are in its files and not on their way
     filled(&config).close().unwrap();
-    let store = Store::open(&config, Arc::new(Nobody)).unwrap();
+    let store = Store::open(&config, Hooks::default()).unwrap();
     for (file, age) in [(0, RESERVED), (1, RESERVED + 1), (2, RESERVED - 1), (3, RESERVED)] {
         set_age(root.path(), file, age);
     }
@@ -95,7 +80,7 @@ fn expired_files_go_oldest_first_and_minimums_follow() {
 
     store.close().unwrap();
     drop(store);
-    let store = Store::open(&config, Arc::new(Nobody)).unwrap();
+    let store = Store::open(&config, Hooks::default()).unwrap();
     assert_eq!((store.min_physical_offset(), store.min_offset("T", 0)), (2 * 16 * 1024, min));
     assert_eq!(get(&store, min).status, GetStatus::Found);
 }

@@ -4,25 +4,18 @@
 use std::collections::HashMap;
 use std::env;
 use std::io::{BufRead, BufReader, Write};
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::{Draft, Record, entries};
-use apogee_store::{Arrival, ArrivalListener, GetRequest, GetStatus, Store};
+use apogee_store::{GetRequest, GetStatus, Hooks, Store};
 use tempfile::TempDir;
 
 const ROOT: &str = "APOGEE_KILL_TEST_ROOT";
 const ROUND: &str = "APOGEE_KILL_TEST_ROUND";
 const QUEUES: i32 = 3;
-
-struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn arrived(&self, _: &Arrival<'_>) {}
-}
 
 fn open(root: &Path) -> Arc<Store> {
     let config = MessageStoreConfig {
@@ -35,7 +28,7 @@ fn open(root: &Path) -> Arc<Store> {
         disk_space_warning_level_ratio: 90,
         ..Default::default()
     };
-    Store::open(&config, Arc::new(Nobody)).unwrap()
+    Store::open(&config, Hooks::default()).unwrap()
 }
 
 fn body(queue_id: i32, n: u64) -> Vec<u8> {
@@ -50,23 +43,13 @@ fn child() {
     let root = env::var_os(ROOT).unwrap();
     let round: u64 = env::var(ROUND).unwrap().parse().unwrap();
     let store = open(Path::new(&root));
-    let host: SocketAddr = "127.0.0.1:10911".parse().unwrap();
     let mut out = std::io::stdout().lock();
     for n in round * 1_000_000.. {
         let queue_id = (n % QUEUES as u64) as i32;
         let body = body(queue_id, n);
         let draft = Draft {
-            topic: "kill",
-            queue_id,
-            flag: 0,
-            sys_flag: 0,
-            born_timestamp: 1,
-            born_host: host,
-            store_host: host,
-            reconsume_times: 0,
-            prepared_transaction_offset: 0,
-            body: &body,
             properties: b"TAGS\x01a\x02",
+            ..Draft::new("kill", queue_id, ([127, 0, 0, 1], 10_911).into(), &body)
         };
         let drafts = [draft; 3];
         let count = if n % 5 == 0 { 3 } else { 1 };

@@ -40,17 +40,11 @@ fn append(store: &Store, queue_id: i32, body: &[u8]) -> Result<Appended, AppendE
 
 fn append_as(store: &Store, queue_id: i32, sys_flag: i32, body: &[u8]) -> Result<Appended, AppendError> {
     store.append(&Draft {
-        topic: "T",
-        queue_id,
         flag: 1,
         sys_flag,
         born_timestamp: 7,
-        born_host: "127.0.0.1:5".parse().unwrap(),
-        store_host: "127.0.0.1:10911".parse().unwrap(),
-        reconsume_times: 0,
-        prepared_transaction_offset: 0,
-        body,
         properties: b"TAGS\x01a\x02KEYS\x01k\x02",
+        ..Draft::new("T", queue_id, ([127, 0, 0, 1], 10_911).into(), body)
     })
 }
 

@@ -8,7 +8,7 @@ use apogee_config::MessageStoreConfig;
 use apogee_config::state_file::StateFile;
 use apogee_remoting::json;
 use apogee_remoting::message::record::{Draft, Record};
-use apogee_store::{Arrival, ArrivalListener};
+use apogee_store::Hooks;
 
 use super::alarm::NEVER;
 use super::deliver::Delivery;
@@ -19,12 +19,6 @@ struct Fixture {
     folder: tempfile::TempDir,
     store: Arc<Store>,
     schedule: Schedule,
-}
-
-struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn arrived(&self, _: &Arrival<'_>) {}
 }
 
 impl Fixture {
@@ -39,7 +33,7 @@ impl Fixture {
             message_delay_level: levels.to_owned(),
             ..MessageStoreConfig::default()
         };
-        let store = Store::open(&config, Arc::new(Nobody)).unwrap();
+        let store = Store::open(&config, Hooks::default()).unwrap();
         let file = offsets_file(folder.path());
         let saved = file.read(json::from_slice).unwrap().unwrap_or_default();
         let offsets = DelayOffsets::new(file, saved, Clock);

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
-use apogee_store::{Arrival, ArrivalListener, Store};
+use apogee_store::{Hooks, Store};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -59,14 +59,8 @@ impl Golden {
             max_index_num: 400,
             ..MessageStoreConfig::default()
         };
-        Store::open(&config, Arc::new(Nobody)).unwrap()
+        Store::open(&config, Hooks::default()).unwrap()
     }
-}
-
-struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn arrived(&self, _: &Arrival<'_>) {}
 }
 
 /// How the program ended.

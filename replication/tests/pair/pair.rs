@@ -8,7 +8,7 @@ use apogee_remoting::message::record::Draft;
 use apogee_replication::Options;
 use apogee_replication::master::{self, Master};
 use apogee_replication::slave::{Fit, Replica};
-use apogee_store::{Arrival, ArrivalListener, GetRequest, Store};
+use apogee_store::{GetRequest, Hooks, Store};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
@@ -16,13 +16,6 @@ use tokio::task::JoinHandle;
 pub const FILE: i32 = 64 << 10;
 /// How long a test waits for anything before it fails.
 const TIMEOUT: Duration = Duration::from_secs(20);
-
-/// Nobody waits for messages.
-struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn arrived(&self, _: &Arrival<'_>) {}
-}
 
 /// A store in a folder of its own.
 pub struct Node {
@@ -46,7 +39,7 @@ impl Node {
             mapped_file_size_commit_log: file_size,
             ..MessageStoreConfig::default()
         };
-        let store = Store::open(&config, Arc::new(Nobody)).unwrap();
+        let store = Store::open(&config, Hooks::default()).unwrap();
         Self { folder, store }
     }
 
@@ -99,19 +92,7 @@ impl Node {
 }
 
 pub fn draft(body: &[u8]) -> Draft<'_> {
-    Draft {
-        topic: "T",
-        queue_id: 0,
-        flag: 0,
-        sys_flag: 0,
-        born_timestamp: 1,
-        born_host: ([127, 0, 0, 1], 1).into(),
-        store_host: ([127, 0, 0, 1], 2).into(),
-        reconsume_times: 0,
-        prepared_transaction_offset: 0,
-        body,
-        properties: b"",
-    }
+    Draft::new("T", 0, ([127, 0, 0, 1], 10_911).into(), body)
 }
 
 pub fn options() -> Options {

@@ -52,7 +52,7 @@ impl CommitLog {
     }
 
     /// Syncs everything written, if it is at least so many pages.
-    fn flush(&self, least_pages: usize) -> io::Result<()> {
+    pub(super) fn flush(&self, least_pages: usize) -> io::Result<()> {
         // the time first: it is then not later than the position's
         let timestamp = self.last_timestamp.load(Ordering::Acquire);
         let (from, to) = (self.flushed.reached(), self.written());

@@ -124,7 +124,8 @@ impl CommitLog {
         self.flushed_timestamp.load(Ordering::Acquire)
     }
 
-    /// Waits until everything before `position` is on disk; who waits makes the flush thread start at once.
+    /// Waits until everything before `position` is on disk; who waits makes the flush thread start at once, and again until
+    /// it is reached: call it for what is written.
     pub fn wait_flushed(&self, position: i64) -> Wait {
         self.flushed.wait(position)
     }

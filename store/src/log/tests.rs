@@ -1,5 +1,4 @@
 use std::fs::{self, OpenOptions};
-use std::net::SocketAddr;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::AtomicI64;
@@ -36,11 +35,15 @@ impl Fixture {
     }
 
     fn open(&self, known: RecoverFrom) -> Arc<CommitLog> {
+        self.open_with(known, MessageStoreConfig::default())
+    }
+
+    fn open_with(&self, known: RecoverFrom, keys: MessageStoreConfig) -> Arc<CommitLog> {
         let config = MessageStoreConfig {
             store_path_root_dir: self.directory.path().to_str().unwrap().to_owned(),
             mapped_file_size_commit_log: FILE as i32,
             max_message_size: 8192,
-            ..Default::default()
+            ..keys
         };
         let options = LogOptions { clock: Clock::Manual(Arc::clone(&self.now)), ..LogOptions::from_config(&config) };
         CommitLog::recover(options, known, Waker::default()).unwrap().0
@@ -72,20 +75,7 @@ impl Fixture {
 }
 
 fn draft(body: &[u8]) -> Draft<'_> {
-    let host: SocketAddr = "127.0.0.1:10911".parse().unwrap();
-    Draft {
-        topic: "t",
-        queue_id: 0,
-        flag: 0,
-        sys_flag: 0,
-        born_timestamp: 7,
-        born_host: host,
-        store_host: host,
-        reconsume_times: 0,
-        prepared_transaction_offset: 0,
-        body,
-        properties: b"",
-    }
+    Draft { born_timestamp: 7, ..Draft::new("t", 0, ([127, 0, 0, 1], 10_911).into(), body) }
 }
 
 fn size(body: usize) -> usize {
@@ -433,4 +423,25 @@ fn times_choose_the_file_to_check_from() {
         assert_eq!(from, expected, "{synced_timestamp}");
         log.close();
     }
+}
+
+#[test]
+fn few_pages_wait_for_more_or_for_the_thorough_interval() {
+    let fixture = Fixture::new();
+    // The thread leaves it to the test.
+    let never = MessageStoreConfig { flush_interval_commit_log: i32::MAX, ..MessageStoreConfig::default() };
+    let log = fixture.open_with(RecoverFrom::default(), never);
+    let first = fixture.append(&log, &[1; 5000]);
+    log.flush(3).unwrap();
+    assert_eq!(log.flushed(), 0);
+    let second = fixture.append(&log, &[1; 8000]);
+    log.flush(3).unwrap();
+    assert_eq!(log.flushed(), second.end());
+    let third = fixture.append(&log, b"small");
+    log.flush(1).unwrap();
+    assert_eq!(log.flushed(), second.end());
+    log.flush(0).unwrap();
+    assert_eq!(log.flushed(), third.end());
+    assert!(first.end() < second.end());
+    assert!(log.close());
 }

@@ -46,19 +46,9 @@ impl History {
         let properties: Vec<_> = (first..first + count)
             .map(|number| format!("UNIQ_KEY\x01{}\x02KEYS\x01all\x02TAGS\x01t{number}\x02", key(number)))
             .collect();
-        let host = "127.0.0.1:10911".parse().unwrap();
         let drafts = bodies.iter().zip(&properties).map(|(body, properties)| Draft {
-            topic: TOPIC,
-            queue_id,
-            flag: 0,
-            sys_flag: 0,
-            born_timestamp: 1,
-            born_host: host,
-            store_host: host,
-            reconsume_times: 0,
-            prepared_transaction_offset: 0,
-            body,
             properties: properties.as_bytes(),
+            ..Draft::new(TOPIC, queue_id, ([127, 0, 0, 1], 10_911).into(), body)
         });
         for (place, body) in store.append_all(TOPIC, queue_id, drafts).unwrap().into_iter().zip(bodies) {
             self.messages.push(Message { queue_id, place, body, state: MessageState::Unsynced });

@@ -18,7 +18,7 @@ use apogee_config::MessageStoreConfig;
 use fastrand::Rng;
 
 use crate::files::watch::Watch;
-use crate::{Arrival, ArrivalListener, ExpiryRound, Store};
+use crate::{ExpiryRound, Hooks, Store};
 use disk::Disk;
 use history::History;
 
@@ -61,7 +61,7 @@ fn lives(seed: u64) {
             disk.lose_power_in(rng.usize(..12));
         }
         let config = config(root.path(), &mut rng);
-        let store = Store::open(&config, Arc::new(Nobody)).unwrap_or_else(|error| panic!("{error}"));
+        let store = Store::open(&config, Hooks::default()).unwrap_or_else(|error| panic!("{error}"));
         let next = disk.taken().unwrap_or_else(|| {
             history.check(&store);
             work(&store, &config, &disk, &mut history, &mut rng);
@@ -72,7 +72,7 @@ fn lives(seed: u64) {
         root = next;
     }
     let config = config(root.path(), &mut rng);
-    let store = Store::open(&config, Arc::new(Nobody)).unwrap_or_else(|error| panic!("{error}"));
+    let store = Store::open(&config, Hooks::default()).unwrap_or_else(|error| panic!("{error}"));
     history.check(&store);
 }
 
@@ -124,12 +124,6 @@ fn config(root: &Path, rng: &mut Rng) -> MessageStoreConfig {
         delete_commit_log_files_interval: 0,
         ..MessageStoreConfig::default()
     }
-}
-
-struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn arrived(&self, _: &Arrival<'_>) {}
 }
 
 fn number(variable: &str) -> Option<u64> {

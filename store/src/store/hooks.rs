@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::dispatch::{ArrivalListener, BitMaps};
+use crate::dispatch::{Arrival, ArrivalListener, BitMaps};
 use crate::queue::QueueKinds;
 
-/// The owner's side of a store. A listener alone will do: then all queues are simple, but those that are batch queues on
-/// disk, and nothing is known of filters.
+/// The owner's side of a store. A listener alone will do, and even nobody: then all queues are simple, but those that are
+/// batch queues on disk, and nothing is known of filters.
 #[derive(Clone)]
 pub struct Hooks {
     /// Told of every message that can be read.
@@ -21,4 +21,21 @@ impl<L: ArrivalListener + 'static> From<Arc<L>> for Hooks {
     fn from(listener: Arc<L>) -> Self {
         Self { listener, queue_kinds: Arc::new(|_: &str| None), bit_maps: None }
     }
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self::from(Arc::new(Nobody))
+    }
+}
+
+/// Waits for no message.
+struct Nobody;
+
+impl ArrivalListener for Nobody {
+    fn is_waited_for(&self) -> bool {
+        false
+    }
+
+    fn arrived(&self, _: &Arrival<'_>) {}
 }

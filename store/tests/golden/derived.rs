@@ -11,7 +11,7 @@ use apogee_store::{BitMaps, GetRequest, GetStatus, Hooks, MessageFilter, QueueKi
 use serde_json::Value;
 
 use crate::expectation::{Golden, number, text};
-use crate::whole::{Nobody, config, contents};
+use crate::whole::{config, contents};
 
 #[test]
 fn queues_made_again_are_equal() {
@@ -137,11 +137,8 @@ fn same(name: &str, before: &BTreeMap<PathBuf, Vec<u8>>, after: &BTreeMap<PathBu
 
 fn open(golden: &Golden) -> Arc<Store> {
     let of_topic = |topic: &str| Some(if topic == "GoldenBcq" { QueueKind::Batch } else { QueueKind::Simple });
-    let hooks = Hooks {
-        queue_kinds: Arc::new(of_topic),
-        bit_maps: Some(Arc::new(KnownBits::of(golden))),
-        ..Hooks::from(Arc::new(Nobody))
-    };
+    let hooks =
+        Hooks { queue_kinds: Arc::new(of_topic), bit_maps: Some(Arc::new(KnownBits::of(golden))), ..Hooks::default() };
     Store::open(&config(golden), hooks).unwrap()
 }
 

@@ -10,7 +10,7 @@ use apogee_remoting::message::id::OffsetMessageId;
 use apogee_remoting::message::record::{Record, entries};
 use apogee_store::index::IndexKind;
 use apogee_store::read::Boundary;
-use apogee_store::{Arrival, ArrivalListener, GetRequest, GetStatus, KeyQuery, Store};
+use apogee_store::{GetRequest, GetStatus, Hooks, KeyQuery, Store};
 use serde_json::Value;
 
 use crate::expectation::{Golden, fields, number, record_equals, text};
@@ -114,14 +114,8 @@ fn check(golden: &Golden, lost: Option<i64>) {
     }
 }
 
-pub struct Nobody;
-
-impl ArrivalListener for Nobody {
-    fn arrived(&self, _: &Arrival<'_>) {}
-}
-
 fn open(golden: &Golden) -> Arc<Store> {
-    Store::open(&config(golden), Arc::new(Nobody)).unwrap()
+    Store::open(&config(golden), Hooks::default()).unwrap()
 }
 
 /// The reference's configuration.

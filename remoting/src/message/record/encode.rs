@@ -50,7 +50,24 @@ pub enum DraftError {
     TooLarge(usize),
 }
 
-impl Draft<'_> {
+impl<'a> Draft<'a> {
+    /// A message with a body and nothing else, made by this host for itself at time 0.
+    pub fn new(topic: &'a str, queue_id: i32, host: SocketAddr, body: &'a [u8]) -> Self {
+        Self {
+            topic,
+            queue_id,
+            flag: 0,
+            sys_flag: 0,
+            born_timestamp: 0,
+            born_host: host,
+            store_host: host,
+            reconsume_times: 0,
+            prepared_transaction_offset: 0,
+            body,
+            properties: b"",
+        }
+    }
+
     /// Bytes of the record; `property_crc` as in [`Draft::encode`].
     pub fn encoded_len(&self, property_crc: bool) -> usize {
         let sys_flag = self.sys_flag();
