@@ -2,22 +2,26 @@ package org.apache.rocketmq.test.base;
 
 import apogee.compat.published.Clients;
 import apogee.compat.published.Cluster;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.rocketmq.broker.BrokerController;
 import org.apache.rocketmq.client.consumer.MQPullConsumer;
 import org.apache.rocketmq.client.consumer.MQPushConsumer;
+import org.apache.rocketmq.client.impl.consumer.DefaultMQPushConsumerImpl;
 import org.apache.rocketmq.client.producer.MQProducer;
 import org.apache.rocketmq.client.producer.TransactionListener;
 import org.apache.rocketmq.common.MQVersion;
 import org.apache.rocketmq.common.attribute.CQType;
 import org.apache.rocketmq.common.attribute.TopicMessageType;
+import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.namesrv.NamesrvController;
 import org.apache.rocketmq.remoting.protocol.RemotingCommand;
 import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfig;
@@ -201,7 +205,26 @@ public class BaseConf {
             consumer.setDebug();
         }
         mqClients.add(consumer);
+        awaitQueues(consumer.getConsumer().getDefaultMQPushConsumerImpl(), topic, consumerGroup);
         return consumer;
+    }
+
+    /**
+     * A new group starts behind what is in a queue when its consumer asks, and many tests send as soon as they have the
+     * consumer: it has asked for its queues when this returns. Without queues in time the test goes on; it will say so.
+     */
+    private static void awaitQueues(DefaultMQPushConsumerImpl consumer, String topic, String group) {
+        long end = System.nanoTime() + Duration.ofSeconds(3).toNanos();
+        while (!hasShare(consumer, topic, group) && System.nanoTime() < end) {
+            LockSupport.parkNanos(Duration.ofMillis(20).toNanos());
+        }
+    }
+
+    private static boolean hasShare(DefaultMQPushConsumerImpl consumer, String topic, String group) {
+        Set<MessageQueue> queues = consumer.getRebalanceImpl().getTopicSubscribeInfoTable().getOrDefault(topic, Set.of());
+        List<String> members = consumer.getmQClientFactory().findConsumerIdList(topic, group);
+        long held = consumer.getRebalanceImpl().getProcessQueueTable().keySet().stream().filter(queues::contains).count();
+        return !queues.isEmpty() && members != null && !members.isEmpty() && held >= queues.size() / members.size();
     }
 
     public static Set<String> getBrokers() {
