@@ -21,44 +21,50 @@ use crate::wire::Caller;
 pub struct Options {
     /// Broker, host:port.
     #[arg(long)]
-    broker: String,
+    pub broker: String,
     /// Process to measure.
     #[arg(long)]
-    server_pid: Option<u32>,
+    pub server_pid: Option<u32>,
     /// Clients.
     #[arg(long, default_value_t = 2000)]
-    clients: usize,
+    pub clients: usize,
     /// Consumer groups that the clients share; one for each by default.
     #[arg(long)]
-    groups: Option<usize>,
+    pub groups: Option<usize>,
     /// Topic that every group subscribes to.
     #[arg(long, default_value = "apogee-bench")]
-    topic: String,
+    pub topic: String,
     /// Seconds to stay connected after the last heartbeat.
     #[arg(long, default_value_t = 2.0)]
-    hold: f64,
+    pub hold: f64,
     /// Print one line of JSON.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// What the clients cost.
 #[derive(Serialize)]
-struct Outcome {
+pub struct Outcome {
     clients: usize,
     groups: usize,
     /// From the first connection to the answer to the last heartbeat, one client after the other.
-    seconds: f64,
+    pub seconds: f64,
     /// Of one first heartbeat, without connecting.
-    heartbeat: Option<Latency>,
+    pub heartbeat: Option<Latency>,
     memory_before: Option<Memory>,
-    memory_after: Option<Memory>,
+    /// With all of them connected.
+    pub memory_after: Option<Memory>,
     /// Until the last heartbeat; its "message" is a client.
-    server: Option<Usage>,
+    pub server: Option<Usage>,
 }
 
-/// Connects, measures and prints.
+/// Measures and prints.
 pub fn run(options: &Options) -> Result<()> {
+    measure(options)?.print(options.json)
+}
+
+/// Connects and measures.
+pub fn measure(options: &Options) -> Result<Outcome> {
     raise_file_limit().context("cannot raise the limit on open files")?;
     let (clients, groups) = (options.clients, options.groups.unwrap_or(options.clients).max(1));
     topic::create(&options.broker, std::slice::from_ref(&options.topic), 8)?;
@@ -81,8 +87,7 @@ pub fn run(options: &Options) -> Result<()> {
     thread::sleep(Duration::from_secs_f64(options.hold));
     let memory_after = memory()?;
     drop(connected);
-    Outcome { clients, groups, seconds, heartbeat: Latency::of(&times), memory_before, memory_after, server }
-        .print(options.json)
+    Ok(Outcome { clients, groups, seconds, heartbeat: Latency::of(&times), memory_before, memory_after, server })
 }
 
 impl Outcome {

@@ -69,7 +69,7 @@ fn broker_of(name_server: &mut Caller, topic: &str) -> Result<String> {
 }
 
 /// Sends to queue 0 and gives the message's offset there.
-fn send(caller: &mut Caller, topic: &str, body: &str) -> Result<i64> {
+pub fn send(caller: &mut Caller, topic: &str, body: &str) -> Result<i64> {
     let header = SendMessageRequestHeaderV2 {
         producer_group: Some("apogee-proof"),
         topic,

@@ -21,14 +21,19 @@ use crate::{send, topic};
 #[derive(Args)]
 pub struct Options {
     #[command(flatten)]
-    send: send::Options,
+    pub send: send::Options,
     /// Connections that pull, each with a thread.
     #[arg(long, default_value_t = 1)]
-    pullers: usize,
+    pub pullers: usize,
 }
 
-/// Measures and prints. The messages of the report are those received.
+/// Measures and prints.
 pub fn run(options: &Options) -> Result<()> {
+    measure(options)?.print(options.send.json)
+}
+
+/// Measures. The messages of the report are those received.
+pub fn measure(options: &Options) -> Result<Report> {
     let mut load = options.send.clone();
     let rate = *load.rate.get_or_insert(5000.0);
     let topics = topic::names(&load.topic, load.topics);
@@ -50,7 +55,7 @@ pub fn run(options: &Options) -> Result<()> {
     let received = latency.len();
     let load = format!("end to end at {rate:.0} messages/s, {} bytes; {} were acknowledged", load.body, sent.messages);
     let report = watched.report(load, received, received * options.send.body as u64, &latency);
-    Report { failures: sent.failures, ..report }.print(options.send.json)
+    Ok(Report { failures: sent.failures, ..report })
 }
 
 impl Options {

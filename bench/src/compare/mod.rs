@@ -1,18 +1,19 @@
-//! Ours, the reference and the echo server in turn, under the same load.
+//! Ours, the reference, the echo server and bare system calls in turn, under the same load.
 
+mod bare;
+mod experiment;
 mod machine;
 mod servers;
 mod table;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use apogee_remoting::Serialization;
 use clap::Args;
 
-use crate::report::Report;
-use crate::send;
-use machine::Ballast;
+use crate::{connections, proof, pull, send, tail, topic};
+use experiment::Experiment;
 use servers::{Kind, Running, Site};
 use table::Results;
 
@@ -25,11 +26,11 @@ pub struct Options {
     /// About two minutes: one alternation with short times. Only good to see that everything runs.
     #[arg(long)]
     quick: bool,
-    /// Also measure one request in flight, and 2,000 messages per second.
-    #[arg(long)]
-    all: bool,
+    /// What to measure.
+    #[arg(long, value_delimiter = ',', default_value = "sends")]
+    experiments: Vec<Experiment>,
     /// Which servers, in this order; half of the first one's maximum is the rate of the open loop.
-    #[arg(long, value_delimiter = ',', default_value = "reference,ours,echo")]
+    #[arg(long, value_delimiter = ',', default_value = "reference,ours,echo,bare")]
     servers: Vec<Kind>,
     /// Only with these headers: json or rocketmq; both by default.
     #[arg(long, value_parser = crate::wire::parse_serialization)]
@@ -59,11 +60,17 @@ pub fn run(options: &Options) -> Result<()> {
     let site = Site::new(options.bin.clone(), options.reference.clone(), options.work_dir.clone())?;
     let kinds = &options.servers;
     for serialization in options.serializations() {
+        let lab = options.lab(site.clone(), serialization);
         let mut results = Results::default();
         for round in 1..=options.alternations() {
-            for kind in kinds {
-                eprintln!("{serialization:?} headers, round {round} of {}: {kind}", options.alternations());
-                options.measure(&site, *kind, serialization, &mut results)?;
+            for experiment in &options.experiments {
+                for kind in kinds {
+                    eprintln!(
+                        "{serialization:?} headers, round {round} of {}: {experiment:?}, {kind}",
+                        options.alternations()
+                    );
+                    experiment.run(&lab, *kind, &mut results)?;
+                }
             }
         }
         println!("\n{serialization:?} headers, {} bytes, medians of {}:", options.body, options.alternations());
@@ -73,32 +80,43 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 impl Options {
-    /// One life of a server: start, warm-up, all loads.
-    fn measure(&self, site: &Site, kind: Kind, serialization: Serialization, results: &mut Results) -> Result<()> {
-        machine::settle();
-        let _ballast = Ballast::take()?;
-        let server = Running::start(site, kind, serialization)?;
-        let base = self.load(&server, serialization);
-        send::measure(&send::Options { warm_up: 0.0, duration: self.warm_up(kind), ..base.clone() })?;
-        for load in self.loads() {
-            let mut options = send::Options { no_create: true, ..base.clone() };
-            match load {
-                Load::Closed => {}
-                Load::RoundTrip => (options.connections, options.in_flight) = (1, 1),
-                Load::Rate(rate) => options.rate = Some(rate),
-                // The first server's maximum in the first round is the measure for all.
-                Load::Half => options.rate = Some((results.first_rate() / 2.0).max(1.0)),
-            }
-            machine::settle();
-            let report = send::measure(&options)?;
-            ensure!(report.messages > 0, "{kind} acknowledged nothing: {report:?}");
-            self.tell(kind, &report)?;
-            results.add(load.name(), kind, report);
+    fn lab(&self, site: Site, serialization: Serialization) -> Lab {
+        Lab {
+            site,
+            serialization,
+            body: self.body,
+            seconds: if self.quick { 4.0 } else { self.duration },
+            bytes: if self.quick { 256 << 20 } else { 4 << 30 },
+            quick: self.quick,
+            json: self.json,
         }
-        server.stop()
     }
 
-    fn load(&self, server: &Running, serialization: Serialization) -> send::Options {
+    fn serializations(&self) -> Vec<Serialization> {
+        self.serialization.map_or(vec![Serialization::Json, Serialization::RocketMq], |one| vec![one])
+    }
+
+    fn alternations(&self) -> usize {
+        if self.quick { 1 } else { self.alternations.max(1) }
+    }
+}
+
+/// What all experiments of a run have in common.
+struct Lab {
+    site: Site,
+    serialization: Serialization,
+    body: usize,
+    /// Of each measurement.
+    seconds: f64,
+    /// Of a large store.
+    bytes: u64,
+    quick: bool,
+    json: bool,
+}
+
+impl Lab {
+    /// The load that experiments vary: single messages, as many as the server can take.
+    fn load(&self, server: &Running) -> send::Options {
         send::Options {
             broker: server.address().to_owned(),
             server_pid: Some(server.pid()),
@@ -113,36 +131,13 @@ impl Options {
             queues: 8,
             keys: false,
             tag: None,
-            serialization,
+            serialization: self.serialization,
             warm_up: 1.0,
-            duration: if self.quick { 4.0 } else { self.duration },
+            duration: self.seconds,
             most_gib: MOST_GIB,
             no_create: false,
             json: false,
         }
-    }
-
-    fn tell(&self, kind: Kind, report: &Report) -> Result<()> {
-        if self.json {
-            println!("{{\"server\":\"{kind}\",\"report\":{}}}", serde_json::to_string(report)?);
-        }
-        Ok(())
-    }
-
-    fn loads(&self) -> Vec<Load> {
-        let mut loads = vec![Load::Closed, Load::Half];
-        if self.all {
-            loads.extend([Load::RoundTrip, Load::Rate(2000.0)]);
-        }
-        loads
-    }
-
-    fn serializations(&self) -> Vec<Serialization> {
-        self.serialization.map_or(vec![Serialization::Json, Serialization::RocketMq], |one| vec![one])
-    }
-
-    fn alternations(&self) -> usize {
-        if self.quick { 1 } else { self.alternations.max(1) }
     }
 
     /// The reference is slow until its code is compiled.
@@ -153,28 +148,10 @@ impl Options {
             _ => 3.0,
         }
     }
-}
 
-#[derive(Clone, Copy)]
-enum Load {
-    /// Eight connections with 64 requests in flight on each.
-    Closed,
-    /// Open loop at half of the reference's maximum.
-    Half,
-    /// One request in flight.
-    RoundTrip,
-    /// Open loop.
-    Rate(f64),
-}
-
-impl Load {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Closed => "closed loop, 8 x 64 in flight",
-            Self::Half => "open loop at half of the first server's maximum",
-            Self::RoundTrip => "one in flight",
-            Self::Rate(_) => "open loop at 2,000 messages/s",
-        }
+    /// A number of clients or topics.
+    fn many(&self, count: usize) -> usize {
+        if self.quick { count / 20 } else { count }
     }
 }
 

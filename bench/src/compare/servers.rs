@@ -22,8 +22,10 @@ pub enum Kind {
     Reference,
     /// This project's.
     Ours,
-    /// No broker at all: the ceiling.
+    /// Our transport with no broker behind it: the ceiling for what is asked.
     Echo,
+    /// Nothing but the system calls that the work needs at least: the ceiling for what is stored.
+    Bare,
 }
 
 impl fmt::Display for Kind {
@@ -32,11 +34,13 @@ impl fmt::Display for Kind {
             Self::Reference => "reference",
             Self::Ours => "ours",
             Self::Echo => "echo",
+            Self::Bare => "bare",
         })
     }
 }
 
 /// Where programs are and stores go.
+#[derive(Clone)]
 pub struct Site {
     bin: PathBuf,
     reference: PathBuf,
@@ -54,31 +58,44 @@ impl Site {
         ensure!(free > LEAST_FREE, "{} has less than 14 GB free", work_dir.display());
         Ok(Self { bin, reference, work_dir })
     }
+
+    /// Where stores go.
+    pub fn work_dir(&self) -> &Path {
+        &self.work_dir
+    }
 }
 
 /// A started server with its store; dropping it ends it and removes the store.
 pub struct Running {
-    /// The last one is measured.
-    processes: Vec<Process>,
+    name_server: Option<Process>,
+    /// The one that is measured.
+    server: Option<Process>,
+    again: Box<dyn Fn() -> Command>,
     address: String,
-    _home: TempDir,
+    home: TempDir,
 }
 
 impl Running {
-    /// Starts a server and waits until it serves; a broker gets a name server.
-    pub fn start(site: &Site, kind: Kind, serialization: Serialization) -> Result<Self> {
+    /// Starts a server and waits until it serves. A broker gets a name server, and `settings` in its configuration.
+    pub fn start(site: &Site, kind: Kind, serialization: Serialization, settings: &str) -> Result<Self> {
         let home = tempfile::Builder::new().prefix("apogee-compare-").tempdir_in(&site.work_dir)?;
         let name = if serialization == Serialization::Json { "JSON" } else { "ROCKETMQ" };
         if kind == Kind::Echo {
-            let mut echo = Command::new(std::env::current_exe()?);
-            echo.args(["echo", "--serialization", name]);
-            let (process, line) = Process::start(echo, "echo listens on ")?;
+            let this = std::env::current_exe()?;
+            let again = Box::new(move || {
+                let mut echo = Command::new(&this);
+                echo.args(["echo", "--serialization", name]);
+                echo
+            });
+            let (server, line) = Process::start(again(), "echo listens on ")?;
             let address = line.rsplit(' ').next().unwrap_or_default().to_owned();
-            return Ok(Self { processes: vec![process], address, _home: home });
+            return Ok(Self { name_server: None, server: Some(server), again, address, home });
         }
+        ensure!(kind != Kind::Bare, "bare system calls are no server");
         let (name_server_port, port) = (free_port()?, free_port()?);
-        let files = Files::write(home.path(), name_server_port, port)?;
-        let command = |role: &str, conf: &Path| {
+        let files = Files::write(home.path(), name_server_port, port, settings)?;
+        let (site, at) = (site.clone(), home.path().to_owned());
+        let command = move |role: &str, conf: &Path| {
             let mut command = if kind == Kind::Ours {
                 Command::new(site.bin.join(format!("mq{role}")))
             } else {
@@ -87,13 +104,15 @@ impl Running {
                 script.args(["5.5.0", role]).env("REFERENCE_JAVA_OPTS", heap);
                 script
             };
-            command.arg("-c").arg(conf).env("ROCKETMQ_HOME", home.path()).env("ROCKETMQ_SERIALIZE_TYPE", name);
-            command.env("HOME", home.path()).env("XDG_CACHE_HOME", cache_home()).env_remove("NAMESRV_ADDR");
+            command.arg("-c").arg(conf).env("ROCKETMQ_HOME", &at).env("ROCKETMQ_SERIALIZE_TYPE", name);
+            command.env("HOME", &at).env("XDG_CACHE_HOME", cache_home()).env_remove("NAMESRV_ADDR");
             command
         };
         let (name_server, _) = Process::start(command("namesrv", &files.name_server), "boot success")?;
-        let (broker, _) = Process::start(command("broker", &files.broker), "boot success")?;
-        Ok(Self { processes: vec![name_server, broker], address: format!("127.0.0.1:{port}"), _home: home })
+        let again = Box::new(move || command("broker", &files.broker));
+        let (broker, _) = Process::start(again(), "boot success")?;
+        let address = format!("127.0.0.1:{port}");
+        Ok(Self { name_server: Some(name_server), server: Some(broker), again, address, home })
     }
 
     /// Where it serves, host:port.
@@ -103,15 +122,34 @@ impl Running {
 
     /// The process to measure.
     pub fn pid(&self) -> u32 {
-        self.processes.last().map_or(0, |process| process.0.id())
+        self.server.as_ref().map_or(0, |process| process.0.id())
+    }
+
+    /// Ends the broker as an operator would, and keeps its store.
+    pub fn end_broker(&mut self) -> Result<()> {
+        self.server.take().map_or(Ok(()), Process::stop)
+    }
+
+    /// Kills the broker in the middle of whatever it does, and keeps its store.
+    pub fn kill_broker(&mut self) {
+        self.server = None;
+    }
+
+    /// Starts a process for the broker and does not wait for it.
+    pub fn begin_broker(&mut self) -> Result<()> {
+        self.server = Some(Process::spawn((self.again)())?.0);
+        Ok(())
+    }
+
+    /// Removes all that the broker, which has been ended, wrote.
+    pub fn remove_store(&self) -> Result<()> {
+        Ok(fs::remove_dir_all(self.home.path().join("store"))?)
     }
 
     /// Ends it as an operator would.
     pub fn stop(mut self) -> Result<()> {
-        while let Some(process) = self.processes.pop() {
-            process.stop()?;
-        }
-        Ok(())
+        self.end_broker()?;
+        self.name_server.take().map_or(Ok(()), Process::stop)
     }
 }
 
@@ -122,7 +160,7 @@ struct Files {
 }
 
 impl Files {
-    fn write(home: &Path, name_server_port: u16, port: u16) -> Result<Self> {
+    fn write(home: &Path, name_server_port: u16, port: u16, settings: &str) -> Result<Self> {
         let (name_server, broker) = (home.join("namesrv.conf"), home.join("broker.conf"));
         let at = home.display();
         fs::write(
@@ -138,7 +176,7 @@ impl Files {
                 "brokerClusterName=bench\nbrokerName=bench\nbrokerId=0\nbrokerRole=ASYNC_MASTER\n\
                  flushDiskType=ASYNC_FLUSH\nnamesrvAddr=127.0.0.1:{name_server_port}\nbrokerIP1=127.0.0.1\n\
                  bindAddress=127.0.0.1\nlistenPort={port}\nhaListenPort={ha}\nstorePathRootDir={at}/store\n\
-                 storePathCommitLog={at}/store/commitlog\n",
+                 storePathCommitLog={at}/store/commitlog\n{settings}",
                 ha = free_port()?
             ),
         )?;
@@ -146,17 +184,22 @@ impl Files {
     }
 }
 
-/// A child process that said it is ready.
+/// A child process; dropping it kills it.
 struct Process(Child);
 
 impl Process {
-    /// Starts it and waits for a line of its output that contains `ready`.
-    fn start(mut command: Command, ready: &str) -> Result<(Self, String)> {
-        let what = format!("{command:?}");
+    /// Starts it.
+    fn spawn(mut command: Command) -> Result<(Self, Receiver<String>)> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().with_context(|| format!("cannot start {what}"))?;
+        let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
         let lines = lines_of(&mut child)?;
-        let process = Self(child);
+        Ok((Self(child), lines))
+    }
+
+    /// Starts it and waits for a line of its output that contains `ready`.
+    fn start(command: Command, ready: &str) -> Result<(Self, String)> {
+        let what = format!("{command:?}");
+        let (process, lines) = Self::spawn(command)?;
         let deadline = Instant::now() + START;
         let mut said = String::new();
         while let Ok(line) = lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {

@@ -14,7 +14,7 @@ pub use puller::{PullShape, Puller};
 
 use crate::clock::nanos;
 use crate::generate::Course;
-use crate::report::histogram;
+use crate::report::{Report, histogram};
 use crate::server_process::ServerProcess;
 use crate::topic;
 
@@ -23,38 +23,43 @@ use crate::topic;
 pub struct Options {
     /// Broker, host:port.
     #[arg(long)]
-    broker: String,
+    pub broker: String,
     /// Process to measure.
     #[arg(long)]
-    server_pid: Option<u32>,
+    pub server_pid: Option<u32>,
     /// Topic, or the beginning of their names when there are several.
     #[arg(long, default_value = "apogee-bench")]
-    topic: String,
+    pub topic: String,
     /// Topics.
     #[arg(long, default_value_t = 1)]
-    topics: usize,
+    pub topics: usize,
     /// Queues of each topic.
     #[arg(long, default_value_t = 8)]
-    queues: i32,
+    pub queues: i32,
     /// Connections, each with a thread; the queues are spread over them and asked for at the same time.
     #[arg(long, default_value_t = 2)]
-    connections: usize,
+    pub connections: usize,
     /// Messages asked for at once.
     #[arg(long, default_value_t = 32)]
-    most: i32,
+    pub most: i32,
     /// Filter expression.
     #[arg(long, default_value = "*")]
-    filter: String,
+    pub filter: String,
     /// End after so many seconds, or when all queues are read.
     #[arg(long, default_value_t = 60.0)]
-    duration: f64,
+    pub duration: f64,
     /// Print one line of JSON.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// Measures and prints.
 pub fn run(options: &Options) -> Result<()> {
+    measure(options)?.print(options.json)
+}
+
+/// Measures. The bytes of the report are those of whole records.
+pub fn measure(options: &Options) -> Result<Report> {
     let mut pullers = options.pullers()?;
     let course = Course::new(0.0, options.duration, u64::MAX);
     let running = AtomicUsize::new(pullers.len());
@@ -67,7 +72,7 @@ pub fn run(options: &Options) -> Result<()> {
         }
         anyhow::Ok((outcome, watched?))
     })?;
-    watched.report(options.describe(), outcome.messages, outcome.bytes, &outcome.latency).print(options.json)
+    Ok(watched.report(options.describe(), outcome.messages, outcome.bytes, &outcome.latency))
 }
 
 impl Options {

@@ -1,0 +1,282 @@
+//! What is measured, each with servers of its own.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use clap::ValueEnum;
+
+use super::bare;
+use super::machine::{self, Ballast};
+use super::servers::{Kind, Running};
+use super::table::Results;
+use super::{Lab, connections, proof, pull, send, tail, topic};
+use crate::report::{Latency, Report, Usage, histogram};
+use crate::server_process::ServerProcess;
+use crate::wire::Caller;
+
+/// A kind of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Experiment {
+    /// Single messages: as many as it can, and at half of the first server's maximum.
+    Sends,
+    /// Single messages: one in flight, and 2,000 a second.
+    Calm,
+    /// Batches of 32.
+    Batches,
+    /// Synchronous flush.
+    Flush,
+    /// Pulls of a store in the page cache.
+    Pull,
+    /// Long polls beside production.
+    Tail,
+    /// A thousand topics.
+    Topics,
+    /// Starts, empty and with a store.
+    Starts,
+    /// Memory, empty, with clients and with queues.
+    Memory,
+}
+
+impl Experiment {
+    /// Measures one kind of server; nothing where it has no meaning.
+    pub fn run(self, lab: &Lab, kind: Kind, results: &mut Results) -> Result<()> {
+        if !self.kinds().contains(&kind) {
+            return Ok(());
+        }
+        machine::settle();
+        let mut bench = Bench { lab, kind, results };
+        if kind == Kind::Bare {
+            return self.bare(&mut bench);
+        }
+        // A quick run may have company, which needs memory, too.
+        let _ballast = if lab.quick { None } else { Some(Ballast::take()?) };
+        match self {
+            Self::Sends => sends(&mut bench),
+            Self::Calm => calm(&mut bench),
+            Self::Batches => batches(&mut bench),
+            Self::Flush => flush(&mut bench),
+            Self::Pull => pulls(&mut bench),
+            Self::Tail => tails(&mut bench),
+            Self::Topics => topics(&mut bench),
+            Self::Starts => starts(&mut bench),
+            Self::Memory => memory(&mut bench),
+        }
+    }
+
+    fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::Sends | Self::Calm => &[Kind::Reference, Kind::Ours, Kind::Echo],
+            Self::Batches | Self::Flush | Self::Pull => &[Kind::Reference, Kind::Ours, Kind::Bare],
+            Self::Tail | Self::Topics | Self::Starts | Self::Memory => &[Kind::Reference, Kind::Ours],
+        }
+    }
+
+    /// The same work as system calls.
+    fn bare(self, bench: &mut Bench) -> Result<()> {
+        let (lab, dir) = (bench.lab, bench.lab.site.work_dir());
+        let record = lab.body + RECORD;
+        match self {
+            Self::Batches => bench.add(BATCHES, bare::append(lab.body, lab.seconds)?),
+            Self::Flush => {
+                bench.add(FLUSH_MANY, bare::flush(dir, SENDERS, record, lab.seconds)?)?;
+                bench.add(FLUSH_ONE, bare::flush(dir, 1, record, lab.seconds)?)
+            }
+            Self::Pull => bench.add(PULL, bare::transfer(dir, lab.bytes / 2, 32 * record, record)?),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// One server's turn.
+struct Bench<'a> {
+    lab: &'a Lab,
+    kind: Kind,
+    results: &'a mut Results,
+}
+
+impl Bench<'_> {
+    fn start(&self, settings: &str) -> Result<Running> {
+        Running::start(&self.lab.site, self.kind, self.lab.serialization, settings)
+    }
+
+    /// Full load until the server is warm; the load that follows finds its topic.
+    fn warm(&self, server: &Running) -> Result<send::Options> {
+        let load = self.lab.load(server);
+        send::measure(&send::Options { warm_up: 0.0, duration: self.lab.warm_up(self.kind), ..load.clone() })?;
+        Ok(send::Options { no_create: true, ..load })
+    }
+
+    fn send(&mut self, name: &'static str, options: &send::Options) -> Result<()> {
+        machine::settle();
+        self.add(name, send::measure(options)?)
+    }
+
+    fn add(&mut self, name: &'static str, report: Report) -> Result<()> {
+        ensure!(report.messages > 0, "{} of {} came to nothing: {report:?}", name, self.kind);
+        if self.lab.json {
+            println!(
+                "{{\"server\":\"{}\",\"load\":\"{name}\",\"report\":{}}}",
+                self.kind,
+                serde_json::to_string(&report)?
+            );
+        }
+        self.results.add(name, self.kind, report);
+        Ok(())
+    }
+}
+
+fn sends(bench: &mut Bench) -> Result<()> {
+    let server = bench.start("")?;
+    let load = bench.warm(&server)?;
+    bench.send(CLOSED, &load)?;
+    // The first server's maximum in the first round is the measure for all.
+    let rate = (bench.results.first_rate(CLOSED) / 2.0).max(1.0);
+    bench.send("open loop at half of the first server's maximum", &send::Options { rate: Some(rate), ..load })?;
+    server.stop()
+}
+
+fn calm(bench: &mut Bench) -> Result<()> {
+    let server = bench.start("")?;
+    let load = bench.warm(&server)?;
+    bench.send("one in flight", &send::Options { connections: 1, in_flight: 1, ..load.clone() })?;
+    bench.send("open loop at 2,000 messages/s", &send::Options { rate: Some(2000.0), ..load })?;
+    server.stop()
+}
+
+fn batches(bench: &mut Bench) -> Result<()> {
+    let server = bench.start("")?;
+    let load = bench.warm(&server)?;
+    bench.send(BATCHES, &send::Options { batch: 32, in_flight: 4, ..load })?;
+    server.stop()
+}
+
+fn flush(bench: &mut Bench) -> Result<()> {
+    let server = bench.start("flushDiskType=SYNC_FLUSH\n")?;
+    let load = bench.warm(&server)?;
+    bench.send(FLUSH_MANY, &send::Options { in_flight: SENDERS / 8, ..load.clone() })?;
+    bench.send(FLUSH_ONE, &send::Options { connections: 1, in_flight: 1, ..load })?;
+    server.stop()
+}
+
+fn pulls(bench: &mut Bench) -> Result<()> {
+    let server = bench.start("")?;
+    bench.warm(&server)?;
+    let load = fill(bench.lab, &server, bench.lab.bytes / 2)?;
+    machine::settle();
+    let options = pull::Options {
+        broker: load.broker.clone(),
+        server_pid: load.server_pid,
+        topic: load.topic.clone(),
+        topics: 1,
+        queues: load.queues,
+        connections: 2,
+        most: 32,
+        filter: "*".into(),
+        duration: 60.0,
+        json: false,
+    };
+    // Once to warm the paths of the reference.
+    pull::measure(&options)?;
+    bench.add(PULL, pull::measure(&options)?)?;
+    server.stop()
+}
+
+fn tails(bench: &mut Bench) -> Result<()> {
+    let server = bench.start("")?;
+    let load = bench.warm(&server)?;
+    machine::settle();
+    let options = tail::Options { send: send::Options { rate: Some(5000.0), ..load }, pullers: 1 };
+    bench.add("end to end at 5,000 messages/s", tail::measure(&options)?)?;
+    server.stop()
+}
+
+fn topics(bench: &mut Bench) -> Result<()> {
+    let (server, count) = (bench.start("")?, bench.lab.many(1000));
+    let load = bench.warm(&server)?;
+    let load = send::Options { topic: "apogee-many".into(), topics: count, ..load };
+    let begun = Instant::now();
+    topic::create(&load.broker, &topic::names(&load.topic, count), load.queues)?;
+    let report = Report::new("creating topics".into(), begun.elapsed().as_secs_f64(), count as u64, 0);
+    bench.add("topics created one by one", report)?;
+    bench.send("closed loop over all of them", &load)?;
+    server.stop()
+}
+
+fn starts(bench: &mut Bench) -> Result<()> {
+    let mut server = bench.start("")?;
+    server.end_broker()?;
+    server.remove_store()?;
+    bench.add("start, empty", first_send(&mut server)?)?;
+    fill(bench.lab, &server, bench.lab.bytes)?;
+    server.end_broker()?;
+    machine::settle();
+    bench.add("start with a store, after a clean end", first_send(&mut server)?)?;
+    server.kill_broker();
+    machine::settle();
+    bench.add("start with a store, after kill -9", first_send(&mut server)?)?;
+    server.stop()
+}
+
+fn memory(bench: &mut Bench) -> Result<()> {
+    let mut server = bench.start("")?;
+    bench.add("memory, empty", resident(&server)?)?;
+    let clients = bench.lab.many(2000);
+    let outcome = connections::measure(&connections::Options {
+        broker: server.address().to_owned(),
+        server_pid: Some(server.pid()),
+        clients,
+        groups: None,
+        topic: "apogee-clients".into(),
+        hold: 2.0,
+        json: false,
+    })?;
+    let usage = outcome.server.map(|usage| Usage { memory: outcome.memory_after.unwrap_or_default(), ..usage });
+    let report = Report::new("first heartbeats".into(), outcome.seconds, clients as u64, 0);
+    bench.add("2,000 clients and groups", Report { latency: outcome.heartbeat, server: usage, ..report })?;
+    let load = send::Options { topic: "apogee-many".into(), topics: bench.lab.many(1250), ..bench.lab.load(&server) };
+    send::measure(&load)?;
+    server.end_broker()?;
+    first_send(&mut server)?;
+    bench.add("memory, 10,000 queues, after a start", resident(&server)?)?;
+    server.stop()
+}
+
+/// Sends so many bytes in batches; gives the load.
+fn fill(lab: &Lab, server: &Running, bytes: u64) -> Result<send::Options> {
+    let most_gib = bytes as f64 / f64::from(1 << 30);
+    let load = send::Options { batch: 32, in_flight: 4, warm_up: 0.0, duration: 300.0, most_gib, ..lab.load(server) };
+    send::measure(&load)?;
+    Ok(load)
+}
+
+/// Starts the broker; the latency is the time from there until it has accepted a message.
+fn first_send(server: &mut Running) -> Result<Report> {
+    let begun = Instant::now();
+    server.begin_broker()?;
+    let attempt = || proof::send(&mut Caller::connect(server.address())?, "apogee-start", "first");
+    while let Err(error) = attempt() {
+        ensure!(begun.elapsed() < PATIENCE, "no message accepted: {error}");
+        thread::sleep(Duration::from_millis(1));
+    }
+    let mut latency = histogram();
+    latency.saturating_record(begun.elapsed().as_nanos() as u64);
+    let report = Report::new("start".into(), begun.elapsed().as_secs_f64(), 1, 0);
+    Ok(Report { latency: Latency::of(&latency), ..report })
+}
+
+fn resident(server: &Running) -> Result<Report> {
+    let memory = ServerProcess(server.pid()).memory()?;
+    Ok(Report { messages: 1, server: Some(Usage { memory, ..Usage::default() }), ..Report::default() })
+}
+
+/// Bytes of a record beside its body, about.
+const RECORD: usize = 180;
+const SENDERS: usize = 64;
+const PATIENCE: Duration = Duration::from_mins(2);
+
+const CLOSED: &str = "closed loop, 8 x 64 in flight";
+const BATCHES: &str = "batches of 32, 8 x 4 in flight";
+const FLUSH_MANY: &str = "synchronous flush, 64 in flight";
+const FLUSH_ONE: &str = "synchronous flush, one in flight";
+const PULL: &str = "pull from 0, in the page cache";
