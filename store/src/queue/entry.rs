@@ -41,7 +41,7 @@ impl Entry {
 
     /// Reads the stored form of a unit at a place of its queue; `None` for too few bytes. Any content is accepted;
     /// what is no unit comes as one that is not written.
-    pub(super) fn decode(kind: QueueKind, place: i64, bytes: &[u8]) -> Option<Self> {
+    pub fn decode(kind: QueueKind, place: i64, bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..kind.unit_size())?;
         let unit = Unit::from_bytes(bytes.first_chunk::<UNIT_SIZE>()?);
         if kind == QueueKind::Simple {

@@ -28,13 +28,13 @@ impl ExtensionUnit {
     }
 
     /// Bytes of the unit that starts here; `None` at the end of what was written, and at the end of a file.
-    pub(super) fn size(bytes: &[u8]) -> Option<usize> {
+    pub fn size(bytes: &[u8]) -> Option<usize> {
         let size = i16::from_be_bytes(*bytes.first_chunk()?);
         usize::try_from(size).ok().filter(|size| *size >= HEAD)
     }
 
     /// Reads the stored form from as many bytes as [`ExtensionUnit::size`] says.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| bytes.get(at..)?.first_chunk().copied().map(i64::from_be_bytes);
         let length = usize::try_from(i16::from_be_bytes(*bytes.get(18..)?.first_chunk()?)).unwrap_or(0);
         let bit_map = bytes.get(HEAD..HEAD + length)?.to_vec();

@@ -84,7 +84,7 @@ impl<'a> RecordFields<'a> {
     }
 
     /// First queue offset and number of the messages in the record of a batch; `None` for a record that is one message.
-    pub(crate) fn inner_batch(&self) -> Option<(i64, i16)> {
+    pub fn inner_batch(&self) -> Option<(i64, i16)> {
         if self.sys_flag & INNER_BATCH == 0 {
             return None;
         }

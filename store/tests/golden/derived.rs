@@ -1,4 +1,4 @@
-//! What is made from the log alone: the reference's queue files, byte for byte.
+//! What is made from the log alone: the reference's queue and index files, byte for byte.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,11 +11,17 @@ use apogee_store::{BitMaps, GetRequest, GetStatus, Hooks, MessageFilter, QueueKi
 use serde_json::Value;
 
 use crate::expectation::{Golden, number, text};
-use crate::whole::{config, contents};
+use crate::served::config;
 
+/// Where the log begins later, the reference's queues have more, and the bit maps of 4.9.4 are not known.
 #[test]
 fn queues_made_again_are_equal() {
-    for name in ["batchcq", "filter", "plain-5x", "long-topic", "lmq"] {
+    let known = |name: &&&str| {
+        !name.starts_with("crashed-no-")
+            && !name.starts_with("expired")
+            && !["first-files-gone", "filter-4x"].contains(name)
+    };
+    for name in crate::STORES.iter().filter(known) {
         let golden = Golden::unpack(name);
         let before = queues(&golden);
         for directory in QUEUES {
@@ -23,6 +29,29 @@ fn queues_made_again_are_equal() {
         }
         open(&golden).close().unwrap();
         same(name, &before, &queues(&golden));
+    }
+}
+
+/// The index of 4.9.4 has no entries for tags.
+#[test]
+fn index_files_made_again_are_equal() {
+    let known =
+        |name: &&&str| !name.ends_with("-4x") && !["crashed-no-derived", "expired", "first-files-gone"].contains(name);
+    for name in crate::STORES.iter().filter(known) {
+        let golden = Golden::unpack(name);
+        // a file's name is a time
+        let index = || {
+            let files = golden.files().into_iter();
+            files.filter(|(path, _)| path.starts_with(golden.root().join("index"))).map(|(_, bytes)| bytes)
+        };
+        let before: Vec<_> = index().collect();
+        fs::remove_dir_all(golden.root().join("index")).unwrap();
+        open(&golden).close().unwrap();
+        let after: Vec<_> = index().collect();
+        assert_eq!(before.len(), after.len(), "{name}");
+        for (n, (before, after)) in before.iter().zip(&after).enumerate() {
+            assert!(before == after, "{name}: file {n} differs");
+        }
     }
 }
 
@@ -123,7 +152,7 @@ fn filters_get_what_the_extension_has() {
 
 /// The files of all queues and their extensions.
 fn queues(golden: &Golden) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = contents(&golden.root());
+    let mut files = golden.files();
     files.retain(|path, _| QUEUES.iter().any(|directory| path.starts_with(golden.root().join(directory))));
     files
 }

@@ -1,5 +1,6 @@
 //! A golden store, unpacked, with what it must read as.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,15 @@ impl Golden {
         Self { directory, expected: serde_json::from_slice(&expected).unwrap() }
     }
 
+    /// All there are, sorted.
+    pub fn names() -> Vec<String> {
+        let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")).unwrap();
+        let name = |file: fs::DirEntry| Some(file.file_name().to_str()?.strip_suffix(".tar.zst")?.to_owned());
+        let mut names: Vec<_> = files.filter_map(|file| name(file.unwrap())).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// storePathRootDir.
     pub fn root(&self) -> PathBuf {
         self.beside("store")
@@ -37,6 +47,30 @@ impl Golden {
     /// A place in the same temporary directory.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
+    }
+
+    /// The files of log, queues and index.
+    pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        fn add(directory: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
+            let Ok(entries) = fs::read_dir(directory) else { return };
+            for path in entries.map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    add(&path, found);
+                } else {
+                    found.insert(path.clone(), fs::read(path).unwrap());
+                }
+            }
+        }
+        let mut found = BTreeMap::new();
+        for directory in ["commitlog", "consumequeue", "consumequeue_ext", "batchconsumequeue", "index"] {
+            add(&self.root().join(directory), &mut found);
+        }
+        found
+    }
+
+    /// Where in the log its messages are.
+    pub fn offsets(&self) -> Vec<i64> {
+        self.list("messages").iter().map(|message| number(message, "commitLogOffset")).collect()
     }
 
     /// Whether the reference was not stopped cleanly.

@@ -1,8 +1,7 @@
-//! The same stores opened as a broker opens them, recovered where the reference was killed.
+//! What a store opened as a broker opens it reads as, recovered where the reference was killed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
@@ -15,82 +14,15 @@ use serde_json::Value;
 
 use crate::expectation::{Golden, fields, number, record_equals, text};
 
-macro_rules! whole {
-    ($($test:ident = $name:literal;)*) => {
-        $(#[test] fn $test() { check(&Golden::unpack($name), None); })*
-    };
-}
-
-whole! {
-    plain_5x = "plain-5x";
-    plain_4x = "plain-4x";
-    batch = "batch";
-    batch_queues = "batchcq";
-    delay = "delay";
-    delay_4x = "delay-4x";
-    transaction = "transaction";
-    transaction_4x = "transaction-4x";
-    retry_dlq = "retry-dlq";
-    retry_dlq_4x = "retry-dlq-4x";
-    filter = "filter";
-    filter_4x = "filter-4x";
-    crashed = "crashed";
-    crashed_no_last_cq = "crashed-no-last-cq";
-    crashed_no_derived = "crashed-no-derived";
-    crashed_no_checkpoint = "crashed-no-checkpoint";
-    expired = "expired";
-    expired_4x = "expired-4x";
-    first_files_gone = "first-files-gone";
-    ipv6 = "ipv6";
-    long_topic = "long-topic";
-    lmq = "lmq";
-    pop = "pop";
-    pop_kv = "pop-kv";
-}
-
-/// Damage costs the damaged record alone. The reference serves two of these records, with zeros or other bytes in
-/// their properties, and drops those behind the damage in the middle of a file.
-#[test]
-fn damaged_last_records_are_cut() {
-    for name in ["crashed-overwritten", "crashed-overwritten-body", "crashed-torn", "crashed-torn-early"] {
-        let golden = Golden::unpack_as(name, "crashed");
-        let last = offsets(&golden).into_iter().max();
-        check(&golden, last);
-    }
-}
-
-#[test]
-fn records_behind_a_damaged_one_are_kept() {
-    let served = offsets(&Golden::unpack("crashed-overwritten-middle"));
-    let golden = Golden::unpack_as("crashed-overwritten-middle", "crashed");
-    let lost = offsets(&golden).into_iter().filter(|offset| !served.contains(offset)).min();
-    assert!(lost.is_some());
-    check(&golden, lost);
-}
-
-/// Where the reference keeps queues of another kind, the records are still found by their place.
-#[test]
-fn stores_with_queues_of_other_kinds_open() {
-    for name in ["compaction"] {
-        let golden = Golden::unpack(name);
-        let store = open(&golden);
-        let unit = |queue: &Value| queue["units"].as_array().unwrap().clone();
-        for unit in golden.list("consumeQueue").iter().flat_map(unit) {
-            let record = store.record_at(unit[0].as_i64().unwrap()).unwrap().unwrap();
-            assert_eq!(Some(record.len() as i64), unit[1].as_i64(), "{name}");
-            Record::parse(&record).unwrap().verify(false).unwrap();
-        }
-        store.close().unwrap();
-    }
-}
-
-/// Opens the store twice: as the reference left it and as ours did.
-fn check(golden: &Golden, lost: Option<i64>) {
-    let before = (!golden.is_unclean()).then(|| contents(&golden.root()));
+/// Opens the store twice: as the reference left it and as ours did. `lost`: the record that was damaged.
+pub fn check(golden: &Golden, lost: Option<i64>) {
+    let before = (!golden.is_unclean()).then(|| golden.files());
     for _ in 0..2 {
         let store = open(golden);
         queues_reach_as_far(&store, golden, lost);
+        units_are_equal(&store, golden, lost);
         messages_are_equal(&store, golden, lost);
+        ids_are_equal(&store, golden, lost);
         if lost.is_none() {
             times_lead_to_the_same_offsets(&store, golden);
         }
@@ -103,7 +35,7 @@ fn check(golden: &Golden, lost: Option<i64>) {
         assert!(!golden.is_unclean());
     }
     if let Some(before) = before {
-        let after = contents(&golden.root());
+        let after = golden.files();
         for (path, bytes) in &before {
             if !golden.is_5x() && path.starts_with(golden.root().join("index")) {
                 // 4.9.4 has no entries for tags: that of the last record is added
@@ -114,7 +46,8 @@ fn check(golden: &Golden, lost: Option<i64>) {
     }
 }
 
-fn open(golden: &Golden) -> Arc<Store> {
+/// With no more than the reference's configuration.
+pub fn open(golden: &Golden) -> Arc<Store> {
     Store::open(&config(golden), Hooks::default()).unwrap()
 }
 
@@ -161,6 +94,35 @@ fn queues_reach_as_far(store: &Store, golden: &Golden, lost: Option<i64>) {
             assert_eq!(store.earliest_time(topic, queue_id).ok(), earliest, "{topic} {queue_id}");
         }
     }
+}
+
+/// As request 321 shows them; of a unit with an entry in an extension, what that says. Of a batch queue the reference shows
+/// some units more than once, and 4.9.4 shows units of records that expired.
+fn units_are_equal(store: &Store, golden: &Golden, lost: Option<i64>) {
+    for expected in golden.list("consumeQueue") {
+        let (topic, queue_id) = (text(expected, "topic"), number(expected, "queueId") as i32);
+        let units = expected["units"].as_array().unwrap();
+        let appended = golden.appended_after_restart(topic, queue_id) as usize;
+        let units = units[..units.len().saturating_sub(appended)].iter();
+        let is_there = |place| place >= store.min_physical_offset() && lost != Some(place);
+        let mut seen = BTreeSet::new();
+        let expected: Vec<_> = units
+            .map(|unit| [unit[0].as_i64().unwrap(), unit[1].as_i64().unwrap(), tags_code(unit)])
+            .filter(|unit| is_there(unit[0]) && seen.insert(unit[0]))
+            .collect();
+        let found = store.units(topic, queue_id, store.min_offset(topic, queue_id).max(0), usize::MAX).unwrap();
+        let found = found.iter().filter(|(_, unit)| unit.is_record());
+        let found = found.map(|(_, unit)| [unit.physical_offset, i64::from(unit.size), unit.tags_code]);
+        let found: Vec<_> = found.filter(|unit| lost != Some(unit[0])).collect();
+        assert_eq!(found, expected, "{topic} {queue_id}");
+    }
+}
+
+fn tags_code(unit: &Value) -> i64 {
+    let shown = unit[2].as_i64().unwrap();
+    // 4.9.4 shows the place in the extension
+    let extension = unit[3].as_str().filter(|_| shown < i64::from(i32::MIN));
+    extension.map_or(shown, |text| number(&serde_json::from_str(text).unwrap(), "tagsCode"))
 }
 
 fn messages_are_equal(store: &Store, golden: &Golden, lost: Option<i64>) {
@@ -215,6 +177,38 @@ fn messages_are_equal(store: &Store, golden: &Golden, lost: Option<i64>) {
     assert!(unseen.is_empty() && light.is_empty(), "{unseen:?} {light:?} are not in the reference's queues");
 }
 
+fn ids_are_equal(store: &Store, golden: &Golden, lost: Option<i64>) {
+    for expected in golden.list("viewMessageById") {
+        let (topic, queue_id) = (text(expected, "topic"), number(expected, "queueId") as i32);
+        let is_found = expected["code"].as_i64() == Some(0);
+        if !is_found || golden.is_appended_after_restart(topic, queue_id, number(expected, "queueOffset")) {
+            continue;
+        }
+        let id: OffsetMessageId = text(expected, "msgId").parse().unwrap();
+        assert_eq!((id.to_string().as_str(), id.offset), (text(expected, "msgId"), number(expected, "offset")));
+        match store.record_at(id.offset).unwrap() {
+            Some(record) => {
+                let found = fields(&record);
+                let size = number(expected, "storeSize");
+                assert_eq!((i64::from(found.size), found.topic, found.queue_id), (size, topic, queue_id));
+                assert_eq!(found.queue_offset, number(expected, "queueOffset"));
+            }
+            None => assert_eq!(lost, Some(id.offset)),
+        }
+    }
+    for message in golden.list("messages") {
+        let id: OffsetMessageId = text(message, "msgId").parse().unwrap();
+        assert_eq!(id.offset, number(message, "commitLogOffset"));
+        assert_eq!(id.store_host, host(message));
+    }
+}
+
+fn host(message: &Value) -> SocketAddr {
+    let (ip, port) = text(message, "storeHost").rsplit_once(':').unwrap();
+    let ip: IpAddr = ip.trim_matches(['[', ']']).parse().unwrap();
+    SocketAddr::new(ip, port.parse().unwrap())
+}
+
 fn times_lead_to_the_same_offsets(store: &Store, golden: &Golden) {
     for expected in golden.list("searchOffset") {
         let (topic, queue_id) = (text(expected, "topic"), number(expected, "queueId") as i32);
@@ -254,27 +248,4 @@ fn keys_lead_to_records(store: &Store, golden: &Golden, lost: Option<i64>) {
             offsets.filter(|offset| (begin..end).contains(offset) && lost != Some(*offset)).collect();
         assert_eq!(found, expected, "{} {}", query.topic, query.key);
     }
-}
-
-fn offsets(golden: &Golden) -> Vec<i64> {
-    golden.list("messages").iter().map(|message| number(message, "commitLogOffset")).collect()
-}
-
-/// The files of log, queues and index.
-pub fn contents(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    fn add(directory: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
-        let Ok(entries) = fs::read_dir(directory) else { return };
-        for path in entries.map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                add(&path, found);
-            } else {
-                found.insert(path.clone(), fs::read(path).unwrap());
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    for directory in ["commitlog", "consumequeue", "consumequeue_ext", "batchconsumequeue", "index"] {
-        add(&root.join(directory), &mut found);
-    }
-    found
 }
