@@ -53,6 +53,12 @@ pub(crate) struct StoreOptions {
     /// Bytes of a consume-queue file (mappedFileSizeConsumeQueue) [default: detected]
     #[arg(long, value_name = "BYTES")]
     pub(crate) queue_file_size: Option<u64>,
+    /// Bytes of a file of a batch queue (mapperFileSizeBatchConsumeQueue) [default: detected]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) batch_queue_file_size: Option<u64>,
+    /// Bytes of a file of a queue's extension (mappedFileSizeConsumeQueueExt) [default: detected]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) extension_file_size: Option<u64>,
     /// Slots of an index file (maxHashSlotNum) [default: detected]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) index_slots: Option<usize>,

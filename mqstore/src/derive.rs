@@ -1,31 +1,39 @@
 //! Making consume queues and index from the log, by the store's own dispatcher and index builder.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use apogee_store::dispatch::{DelayLevels, Dispatch, RecordConsumer};
+use apogee_store::dispatch::{Dispatch, RecordConsumer};
 use apogee_store::index::{IndexBuilder, IndexTable};
-use apogee_store::queue::QueueTable;
+use apogee_store::queue::{QueueTable, Unit};
 use apogee_store::read::{RecordFields, RecordSource};
+use apogee_store::{BitMaps, QueueKind};
 
 use crate::error::{Error, at};
+use crate::expected::Rules;
 use crate::index::Shape;
 use crate::layout::Layout;
 use crate::log::{LogFiles, LogSource};
 use crate::progress::Progress;
-use crate::queue::QueueFiles;
-use crate::verify::{batch_topics_of, topics_of};
+use crate::queue::{Extension, QueueFiles};
+
+/// The directories that are made from the log, in the order in which new ones have to come into a store.
+///
+/// Units of `consumequeue` have addresses in `consumequeue_ext`, which is therefore exchanged while there are none.
+pub(crate) const DERIVED: [&str; 4] = ["consumequeue_ext", QUEUES, "batchconsumequeue", "index"];
+pub(crate) const QUEUES: &str = "consumequeue";
 
 /// What queues and index are to look like: as those of a store.
 pub(crate) struct Derive {
-    queue_file_size: u64,
+    root: PathBuf,
+    queues: Arc<QueueFiles>,
+    rules: Rules,
     shape: Shape,
-    delays: DelayLevels,
-    light_queues: bool,
     indexed: bool,
-    wanted: Wanted,
+    extended: bool,
 }
 
 /// What was made.
@@ -43,50 +51,93 @@ impl Derive {
     pub(crate) fn like(layout: &Layout) -> Result<Self, Error> {
         let queues = layout.queues()?;
         Ok(Self {
-            queue_file_size: queues.file_size(),
+            root: layout.root.clone(),
+            rules: layout.rules(&queues)?,
             shape: layout.index_shape()?,
-            delays: layout.delays()?,
-            light_queues: layout.has_light_queues(&queues)?,
             indexed: layout.config.message_index_enable,
-            wanted: Wanted::of(layout, &queues)?,
+            extended: layout.has_extensions(),
+            queues: Arc::new(queues),
         })
     }
 
-    /// Makes both in empty directories, on disk when this returns.
+    /// Makes them, each where `place` says for its name in [`DERIVED`]; on disk when this returns.
     ///
     /// # Errors
     /// A file cannot be read or written.
-    pub(crate) fn make(self, log: LogFiles, end: i64, queue_root: &Path, index_root: &Path) -> Result<Made, Error> {
+    pub(crate) fn make(self, log: LogFiles, end: i64, place: impl Fn(&str) -> PathBuf) -> Result<Made, Error> {
+        let [extension_root, queue_root, batch_root, index_root] = DERIVED.map(&place);
         let (from, source) = (log.min_offset(), Arc::new(LogSource::new(log, end)));
-        fs::create_dir_all(queue_root).map_err(at(queue_root))?;
-        let queues = Arc::new(QueueTable::new(queue_root.to_owned(), self.queue_file_size, DESCRIPTORS));
+        fs::create_dir_all(&queue_root).map_err(at(&queue_root))?;
+        let size = |kind| self.queues.file_size(kind);
+        let queues = QueueTable::new(queue_root.clone(), size(QueueKind::Simple), DESCRIPTORS)
+            .with_batches(batch_root, size(QueueKind::Batch), Arc::new(self.rules.topics.clone()))
+            .with_extensions(extension_root, self.queues.extension_size(), self.extended);
+        let queues = Arc::new(queues);
         let log = Arc::clone(&source) as Arc<dyn RecordSource>;
         let shown = Shown(Progress::new("queues", from, end));
+        let known = self.known_topics()?;
+        let bits = FormerBits { root: self.root.clone(), queues: Arc::clone(&self.queues) };
+        let bits = self.extended.then(|| Arc::new(bits) as Arc<dyn BitMaps>);
         Dispatch::new(Arc::clone(&log), Arc::clone(&queues), from)
-            .with_delays(self.delays)
-            .with_light_queues(self.light_queues)
+            .with_delays(self.rules.delays.clone())
+            .with_light_queues(self.rules.light_queues)
+            .with_bit_maps(bits)
             .with_consumer(Box::new(shown))
             .catch_up()?;
-        queues.settle().map_err(at(queue_root))?;
+        queues.settle().map_err(at(&queue_root))?;
         for topic in queues.topics() {
-            if !self.wanted.wants(&topic) {
-                queues.delete_topic(&topic, end).map_err(at(queue_root))?;
+            // light topics are in no table
+            if !topic.starts_with("%LMQ%") && known.as_ref().is_some_and(|known| !known.contains(&*topic)) {
+                queues.delete_topic(&topic, end).map_err(at(&queue_root))?;
             }
         }
-        queues.flush(0).map_err(at(queue_root))?;
+        queues.flush(0).map_err(at(&queue_root))?;
         if self.indexed {
-            fs::create_dir_all(index_root).map_err(at(index_root))?;
-            let table = IndexTable::open(index_root.to_owned(), self.shape.slots, self.shape.items, &*source, true);
-            let table = Arc::new(table.map_err(at(index_root))?);
-            let builder = IndexBuilder::start(table, log, |_| {}).map_err(at(index_root))?;
-            builder.stop().map_err(at(index_root))?;
+            fs::create_dir_all(&index_root).map_err(at(&index_root))?;
+            let table = IndexTable::open(index_root.clone(), self.shape.slots, self.shape.items, &*source, true);
+            let table = Arc::new(table.map_err(at(&index_root))?);
+            let builder = IndexBuilder::start(table, log, |_| {}).map_err(at(&index_root))?;
+            builder.stop().map_err(at(&index_root))?;
         }
-        sync(queue_root)?;
+        let kept = self.keep_expired(&queues, from, place)?;
+        sync(&queue_root)?;
         let queues = queues.all();
-        Ok(Made {
-            queues: queues.len(),
-            units: queues.iter().map(|queue| queue.max_offset() - queue.min_offset()).sum(),
-        })
+        let units = queues.iter().map(|queue| queue.iter_from(queue.min_offset()).count() as i64);
+        Ok(Made { queues: queues.len() + kept, units: units.sum() })
+    }
+
+    /// Queues of which the log has no record any more are kept as they are: they alone know the offset of their next
+    /// message.
+    fn keep_expired(&self, made: &QueueTable, log_min: i64, place: impl Fn(&str) -> PathBuf) -> Result<usize, Error> {
+        let mut kept = 0;
+        self.queues.for_each(|topic, id, queue| {
+            let last = queue.entry(queue.end()? - 1)?;
+            if made.get(topic, id).is_some() || last.is_none_or(|last| last.unit.end() > log_min) {
+                return Ok(());
+            }
+            kept += 1;
+            let names = match queue.kind() {
+                QueueKind::Simple => &DERIVED[..2],
+                QueueKind::Batch => &DERIVED[2..3],
+            };
+            let below = Path::new(topic).join(id.to_string());
+            for name in names {
+                let (from, to) = (self.root.join(name).join(&below), place(name).join(&below));
+                if from.is_dir() {
+                    fs::create_dir_all(&to).map_err(at(&to))?;
+                    copy_all(&from, &to)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(kept)
+    }
+
+    /// Topics that get queues: the log still has records of topics that were deleted. `None`: all, because nothing tells
+    /// what was deleted.
+    fn known_topics(&self) -> Result<Option<HashSet<String>>, Error> {
+        let Some(table) = self.rules.topics.names().filter(|_| self.queues.exist()) else { return Ok(None) };
+        Ok(Some(table.map(str::to_owned).chain(self.queues.topics()?).collect()))
     }
 }
 
@@ -99,28 +150,51 @@ pub(crate) fn sync(directory: &Path) -> Result<(), Error> {
     rustix::fs::syncfs(&file).map_err(|error| at(directory)(error.into()))
 }
 
-/// Which topics get queues: the log still has records of topics that were deleted.
-struct Wanted {
-    /// `None`: all, because nothing tells what was deleted.
-    topics: Option<Vec<String>>,
-    /// Those whose records are in batch queues, which are left as they are.
-    batch: Vec<String>,
+/// Copies what is in a directory into another.
+///
+/// # Errors
+/// A file cannot be read or written.
+pub(crate) fn copy_all(from: &Path, to: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(from).map_err(at(from))? {
+        let entry = entry.map_err(at(from))?;
+        copy(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
 }
 
-impl Wanted {
-    fn of(layout: &Layout, queues: &QueueFiles) -> Result<Self, Error> {
-        let mut topics = topics_of(&layout.root).filter(|_| queues.exist());
-        if let Some(topics) = &mut topics {
-            topics.extend(queues.topics()?);
-        }
-        Ok(Self { topics, batch: batch_topics_of(&layout.root)? })
+/// Copies a file, or a directory with all that is in it.
+///
+/// # Errors
+/// As [`copy_all`].
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    if !from.is_dir() {
+        return fs::copy(from, to).map(drop).map_err(at(from));
     }
+    fs::create_dir(to).map_err(at(to))?;
+    copy_all(from, to)
+}
 
-    fn wants(&self, topic: &str) -> bool {
-        let is = |name: &String| name == topic;
-        // light topics are in no table
-        let known = |topics: &Vec<String>| topic.starts_with("%LMQ%") || topics.iter().any(is);
-        !self.batch.iter().any(is) && self.topics.as_ref().is_none_or(known)
+/// The bit maps of the queues that are there: which filters a message passed was known when it was stored.
+struct FormerBits {
+    root: PathBuf,
+    queues: Arc<QueueFiles>,
+}
+
+impl FormerBits {
+    fn find(&self, record: &RecordFields<'_>) -> Result<Option<Vec<u8>>, Error> {
+        let queue = self.queues.queue(QueueKind::Simple, record.topic, record.queue_id)?;
+        let unit = queue.entry(record.queue_offset)?.map(|entry| entry.unit);
+        let unit = unit.filter(|unit| (unit.physical_offset, unit.size) == (record.physical_offset, record.size));
+        let Some(place) = unit.and_then(Unit::extension_address) else { return Ok(None) };
+        let entry = Extension::open(&self.root, record.topic, record.queue_id)?.entry(place)?;
+        Ok(entry.filter(|entry| entry.store_timestamp == record.store_timestamp).map(|entry| entry.bit_map))
+    }
+}
+
+impl BitMaps for FormerBits {
+    fn bit_map(&self, record: &RecordFields<'_>) -> Option<Vec<u8>> {
+        // without one, the filter looks at the message itself
+        self.find(record).unwrap_or_default()
     }
 }
 

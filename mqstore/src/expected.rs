@@ -6,16 +6,18 @@ use apogee_remoting::message::record::Record;
 use apogee_remoting::message::sys_flag::{TRANSACTION_PREPARED, TRANSACTION_ROLLBACK, TRANSACTION_TYPE};
 use apogee_store::dispatch::DelayLevels;
 use apogee_store::index::{IndexKind, hash, keys};
-use apogee_store::queue::Unit;
+use apogee_store::queue::{Entry, QueueKind, Unit};
 use apogee_store::read::RecordFields;
 
-/// A unit and its place.
+use crate::topics::Topics;
+
+/// A unit and its queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place<'a> {
     pub(crate) topic: &'a str,
     pub(crate) queue_id: i32,
-    pub(crate) offset: i64,
-    pub(crate) unit: Unit,
+    /// As it is in a queue without an extension; with the store time, whatever the kind of queue.
+    pub(crate) entry: Entry,
 }
 
 /// An index item.
@@ -30,6 +32,7 @@ pub(crate) struct Key {
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(crate) delays: DelayLevels,
+    pub(crate) topics: Topics,
     /// Messages are also in the light queues they name.
     pub(crate) light_queues: bool,
 }
@@ -42,15 +45,19 @@ impl Rules {
         }
         let (physical_offset, size) = (record.physical_offset, record.size() as i32);
         let unit = Unit { physical_offset, size, tags_code: self.tags_code(record) };
-        let (topic, queue_id, offset) = (record.topic, record.queue_id, record.queue_offset);
-        let mut places = vec![Place { topic, queue_id, offset, unit }];
+        let (topic, queue_id, store_timestamp) = (record.topic, record.queue_id, record.store_timestamp);
+        let (offset, count) = match RecordFields::of(record.as_bytes()).and_then(|fields| fields.inner_batch()) {
+            Some(batch) if self.topics.kind(topic) == QueueKind::Batch => batch,
+            _ => (record.queue_offset, 1),
+        };
+        let mut places = vec![Place { topic, queue_id, entry: Entry { offset, count, unit, store_timestamp } }];
         if self.light_queues {
             let names = record.properties.get_str(key::INNER_MULTI_DISPATCH).unwrap_or_default();
             let offsets = record.properties.get_str(key::INNER_MULTI_QUEUE_OFFSET).unwrap_or_default();
             for (topic, offset) in names.split(',').zip(offsets.split(',')) {
                 let queue_id = if topic.starts_with("%LMQ%") { 0 } else { queue_id };
                 if let Ok(offset) = offset.parse() {
-                    places.push(Place { topic, queue_id, offset, unit });
+                    places.push(Place { topic, queue_id, entry: Entry { offset, count: 1, unit, store_timestamp } });
                 }
             }
         }

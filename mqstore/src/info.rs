@@ -1,14 +1,16 @@
 //! `mqstore info`: what a store is, at a glance. The one command that also looks at a store in use: it reads the newest
 //! log file and heads of others only.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use apogee_remoting::message::record::Record;
-use apogee_store::Positions;
+use apogee_store::{Positions, QueueKind};
 
 use crate::Outcome;
 use crate::arguments::InfoArguments;
+use crate::derive::DERIVED;
 use crate::error::{Error, at};
 use crate::layout::{Layout, show_time};
 use crate::log::{LogFiles, Walk};
@@ -44,13 +46,17 @@ fn layout_kinds(layout: &Layout, output: &mut Output) -> Result<(), Error> {
         ("timerwheel", "timer messages (5.x)"),
         ("compaction", "compaction (5.x)"),
         ("rocksdbstore", "RocksDB (5.x)"),
-        ("consumequeue.rebuild", "left by a rebuild that was interrupted"),
-        ("index.rebuild", "left by a rebuild that was interrupted"),
     ];
+    let left = DERIVED.map(|name| format!("{name}.rebuild"));
     let mut found = vec!["commit log, consume queues, index (4.x and 5.x)".to_owned()];
     for (name, kind) in kinds {
         if layout.root.join(name).exists() {
             found.push(format!("{name}: {kind}"));
+        }
+    }
+    for name in left.iter().map(String::as_str).chain(["consumequeue.old"]) {
+        if layout.root.join(name).exists() {
+            found.push(format!("{name}: left by a rebuild that was interrupted"));
         }
     }
     output.line(format_args!("layout           {}", found.join("; ")))
@@ -81,15 +87,23 @@ fn log(layout: &Layout, log: &LogFiles, output: &mut Output) -> Result<(), Error
 
 fn queues(layout: &Layout, output: &mut Output) -> Result<(), Error> {
     let queues = layout.queues()?;
-    let (mut count, mut bytes) = (0, 0);
-    queues.for_each(|_, _, queue| {
-        count += 1;
-        bytes += queue.bytes();
-        Ok(())
-    })?;
-    let topics = queues.topics()?.len();
-    let size = queues.file_size();
-    output.line(format_args!("consume queues   {count} of {topics} topics, files of {size} bytes, {bytes} in all"))
+    for (kind, name) in [(QueueKind::Simple, "consume queues"), (QueueKind::Batch, "batch queues")] {
+        let (mut count, mut bytes, mut topics) = (0, 0, BTreeSet::new());
+        queues.for_each(|topic, _, queue| {
+            if queue.kind() == kind {
+                count += 1;
+                bytes += queue.bytes();
+                topics.insert(topic.to_owned());
+            }
+            Ok(())
+        })?;
+        if kind == QueueKind::Simple || count > 0 {
+            let (topics, size) = (topics.len(), queues.file_size(kind));
+            output
+                .line(format_args!("{name:<16} {count} of {topics} topics, files of {size} bytes, {bytes} in all"))?;
+        }
+    }
+    Ok(())
 }
 
 fn index(layout: &Layout, output: &mut Output) -> Result<(), Error> {

@@ -10,9 +10,11 @@ use jiff::Timestamp;
 
 use crate::arguments::StoreOptions;
 use crate::error::{Error, at};
+use crate::expected::Rules;
 use crate::index::{IndexFiles, Shape};
 use crate::log::LogFiles;
-use crate::queue::QueueFiles;
+use crate::queue::{QueueFiles, Sizes};
+use crate::topics::Topics;
 
 /// A store directory.
 #[derive(Debug)]
@@ -92,8 +94,14 @@ impl Layout {
     /// # Errors
     /// A directory cannot be read.
     pub(crate) fn queues(&self) -> Result<QueueFiles, Error> {
-        let size = self.configured.then(|| u64::from(self.config.mapped_file_size_consume_queue.unsigned_abs()));
-        QueueFiles::open(&self.root, self.options.queue_file_size.or(size))
+        let configured = |size: i32| self.configured.then(|| u64::from(size.unsigned_abs()));
+        let (options, config) = (&self.options, &self.config);
+        let sizes = Sizes {
+            simple: options.queue_file_size.or(configured(config.mapped_file_size_consume_queue)),
+            batch: options.batch_queue_file_size.or(configured(config.mapper_file_size_batch_consume_queue)),
+            extension: options.extension_file_size.or(configured(config.mapped_file_size_consume_queue_ext)),
+        };
+        QueueFiles::open(&self.root, sizes)
     }
 
     /// The index files.
@@ -120,6 +128,20 @@ impl Layout {
     /// messageDelayLevel cannot be read.
     pub(crate) fn delays(&self) -> Result<DelayLevels, Error> {
         DelayLevels::parse(&self.config.message_delay_level).map_err(|error| Error::refused(error.to_string()))
+    }
+
+    /// How queues are made.
+    ///
+    /// # Errors
+    /// messageDelayLevel or a directory cannot be read.
+    pub(crate) fn rules(&self, queues: &QueueFiles) -> Result<Rules, Error> {
+        let topics = Topics::of(&self.root, queues)?;
+        Ok(Rules { delays: self.delays()?, topics, light_queues: self.has_light_queues(queues)? })
+    }
+
+    /// Whether units have entries in extensions: configured so, or there are such files.
+    pub(crate) fn has_extensions(&self) -> bool {
+        self.config.enable_consume_queue_ext || self.root.join("consumequeue_ext").is_dir()
     }
 
     /// Whether messages are also in the light queues they name: configured so, or there are such queues.

@@ -20,10 +20,13 @@ pub(crate) fn run(arguments: &LsArguments) -> Result<Outcome, Error> {
         if arguments.topic.as_deref().is_some_and(|only| only != topic) {
             return Ok(());
         }
-        let max = queue.max_offset()?;
-        let min = queue.offset_of(log_min, max)?;
-        let (from, to) = match (queue.unit(min)?, queue.unit(max - 1)?) {
-            (Some(first), Some(last)) if min < max => (first.physical_offset.to_string(), last.end().to_string()),
+        let end = queue.end()?;
+        let first = queue.place_of_physical(log_min, end)?;
+        let (min, max) = (queue.offset_at(first, end)?, queue.offset_at(end, end)?);
+        let (from, to) = match (queue.entry(first)?, queue.entry(end - 1)?) {
+            (Some(first), Some(last)) if min < max => {
+                (first.unit.physical_offset.to_string(), last.unit.end().to_string())
+            }
             _ => ("-".to_owned(), "-".to_owned()),
         };
         output.line(format_args!("{topic}\t{id}\t{min}\t{max}\t{}\t{from}\t{to}\t{}", max - min, queue.bytes()))

@@ -23,6 +23,7 @@ mod queue;
 mod rebuild;
 mod salvage;
 mod select;
+mod topics;
 mod truncate;
 mod verify;
 

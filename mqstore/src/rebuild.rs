@@ -1,8 +1,8 @@
 //! `mqstore rebuild`: consume queues and index anew from the log.
 //!
 //! They are made in directories beside the old ones, brought to disk and then exchanged with them, each in one step. A stop
-//! at any moment leaves a store that opens: with the old queues and index, with the new, or with new queues and
-//! the old index.
+//! at any moment leaves a store that opens: with the old ones, the new ones, some of both, or, where queues have
+//! extensions, without `consumequeue`, which a start makes from the log.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::Outcome;
 use crate::arguments::RebuildArguments;
-use crate::derive::Derive;
+use crate::derive::{DERIVED, Derive, QUEUES};
 use crate::error::{Error, at};
 use crate::layout::Layout;
 use crate::output::Output;
@@ -21,22 +21,30 @@ use crate::output::Output;
 pub(crate) fn run(arguments: &RebuildArguments) -> Result<Outcome, Error> {
     let layout = Layout::new(&arguments.dir, &arguments.store)?;
     let _lock = layout.lock_to_write()?;
-    let parts =
-        ["consumequeue", "index"].map(|name| (layout.root.join(name), layout.root.join(format!("{name}.rebuild"))));
-    for (_, fresh) in &parts {
-        remove(fresh)?;
+    let root = &layout.root;
+    let fresh = |name: &str| root.join(format!("{name}.rebuild"));
+    let aside = root.join(format!("{QUEUES}.old"));
+    for left in DERIVED.map(fresh).iter().chain([&aside]) {
+        remove(left)?;
     }
     let log = layout.log()?;
     let end = log.find_end()?;
-    let made = Derive::like(&layout)?.make(log, end, &parts[0].1, &parts[1].1)?;
-    for (old, fresh) in &parts {
+    let made = Derive::like(&layout)?.make(log, end, fresh)?;
+    if layout.has_extensions() && root.join(QUEUES).exists() {
+        fs::rename(root.join(QUEUES), &aside).map_err(at(&aside))?;
+        sync(root)?;
+    }
+    for name in DERIVED {
+        let (old, fresh) = (root.join(name), fresh(name));
         if fresh.exists() {
-            exchange(old, fresh)?;
+            exchange(&old, &fresh)?;
+        } else if name != "index" {
+            // nothing in the log belongs there any more
+            remove(&old)?;
         }
     }
-    let root = File::open(&layout.root).and_then(|root| root.sync_all());
-    root.map_err(at(&layout.root))?;
-    for (_, old) in &parts {
+    sync(root)?;
+    for old in DERIVED.map(fresh).iter().chain([&aside]) {
         remove(old)?;
     }
     let mut output = Output::stdout();
@@ -46,6 +54,11 @@ pub(crate) fn run(arguments: &RebuildArguments) -> Result<Outcome, Error> {
     ))?;
     output.flush()?;
     Ok(Outcome::Well)
+}
+
+/// Brings the names in a directory to disk.
+fn sync(directory: &Path) -> Result<(), Error> {
+    File::open(directory).and_then(|directory| directory.sync_all()).map_err(at(directory))
 }
 
 /// Puts `fresh` in the place of `old`, and the other way round.

@@ -15,7 +15,7 @@ use apogee_store::Checkpoint;
 
 use crate::Outcome;
 use crate::arguments::SalvageArguments;
-use crate::derive::{Derive, sync};
+use crate::derive::{DERIVED, Derive, copy, sync};
 use crate::error::{Error, at};
 use crate::layout::Layout;
 use crate::log::{Entry, LogFiles, Walk};
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &SalvageArguments) -> Result<Outcome, Error> {
         copy_other(&path, target)?;
     }
     let copy = LogFiles::open(&[target.join("commitlog")], Some(log.file_size()))?;
-    let made = Derive::like(&layout)?.make(copy, copied.end, &target.join("consumequeue"), &target.join("index"))?;
+    let made = Derive::like(&layout)?.make(copy, copied.end, |name| target.join(name))?;
     let io = at(target);
     let updated = Checkpoint::open(target).and_then(|checkpoint| {
         checkpoint.update(|positions| {
@@ -113,32 +113,13 @@ fn copy_log(log: &LogFiles, directory: &Path, output: &mut Output) -> Result<Cop
 
 /// Copies what is neither log, nor made from it, nor the mark of an open store.
 fn copy_other(path: &Path, target: &Path) -> Result<(), Error> {
-    const LEFT: [&str; 9] = [
-        "commitlog",
-        "consumequeue",
-        "consumequeue_ext",
-        "index",
-        "checkpoint",
-        "abort",
-        "lock",
-        "consumequeue.rebuild",
-        "index.rebuild",
-    ];
     let Some(name) = path.file_name() else { return Ok(()) };
-    if LEFT.iter().any(|left| name == *left) {
+    let is_left = |left: &str| {
+        let of_rebuild = name.to_str().and_then(|name| name.strip_prefix(left)).unwrap_or("-");
+        ["", ".rebuild", ".old"].contains(&of_rebuild)
+    };
+    if DERIVED.into_iter().chain(["commitlog", "checkpoint", "abort", "lock"]).any(is_left) {
         return Ok(());
     }
     copy(path, &target.join(name))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
-    if !from.is_dir() {
-        return fs::copy(from, to).map(drop).map_err(at(from));
-    }
-    fs::create_dir(to).map_err(at(to))?;
-    for entry in fs::read_dir(from).map_err(at(from))? {
-        let entry = entry.map_err(at(from))?;
-        copy(&entry.path(), &to.join(entry.file_name()))?;
-    }
-    Ok(())
 }

@@ -3,6 +3,8 @@
 use apogee_remoting::message::properties::key;
 use apogee_remoting::message::record::Record;
 use apogee_store::index::{IndexKind, hash};
+use apogee_store::queue::Entry;
+use apogee_store::read::RecordFields;
 use bytes::Bytes;
 
 use crate::Outcome;
@@ -10,7 +12,7 @@ use crate::arguments::Selection;
 use crate::error::Error;
 use crate::index::IndexFile;
 use crate::layout::Layout;
-use crate::log::{Entry, LogFiles, Walk};
+use crate::log::{self, LogFiles, Walk};
 
 /// Gives each record to `take`, in the order of the queue or of the log.
 ///
@@ -74,9 +76,9 @@ fn by_log<T: FnMut(&Record<'_>) -> Result<(), Error>>(
     while !taken.is_done() {
         match walk.next()? {
             None => break,
-            Some(Entry::Record(bytes)) => taken.offer(&bytes)?,
-            Some(Entry::Blank { .. }) => {}
-            Some(Entry::Damage { from, to, why }) => {
+            Some(log::Entry::Record(bytes)) => taken.offer(&bytes)?,
+            Some(log::Entry::Blank { .. }) => {}
+            Some(log::Entry::Damage { from, to, why }) => {
                 eprintln!("mqstore: no record from {from} to {to}: {why}");
                 outcome = Outcome::Found;
             }
@@ -98,18 +100,20 @@ fn by_queue<T: FnMut(&Record<'_>) -> Result<(), Error>>(
     taken: &mut Taken<'_, T>,
 ) -> Result<Outcome, Error> {
     let queues = layout.queues()?;
-    let queue = queues.queue(topic, id)?;
-    let max = queue.max_offset()?.min(taken.selection.to.unwrap_or(i64::MAX));
-    let mut offset = queue.offset_of(from, max)?.max(taken.selection.from.unwrap_or(0));
+    let queue = queues.find(topic, id)?;
+    let end = queue.end()?;
+    let first = queue.place_of(taken.selection.from.unwrap_or(0), end)?;
+    let mut place = queue.place_of_physical(from, end)?.max(first);
     let mut walk = Walk::new(log, from, to);
     let mut outcome = Outcome::Well;
-    while offset < max {
-        let units = queue.read(offset, (max - offset).min(AT_ONCE))?;
-        if units.is_empty() {
+    while place < end {
+        let entries = queue.read(place, (end - place).min(AT_ONCE))?;
+        if entries.is_empty() {
             break;
         }
-        for unit in units {
-            if taken.is_done() || unit.is_record() && unit.physical_offset >= to {
+        for Entry { offset, unit, .. } in entries {
+            let is_behind = taken.selection.to.is_some_and(|to| offset >= to);
+            if taken.is_done() || is_behind || unit.is_record() && unit.physical_offset >= to {
                 return Ok(outcome);
             }
             if unit.is_record() {
@@ -122,7 +126,7 @@ fn by_queue<T: FnMut(&Record<'_>) -> Result<(), Error>>(
                     }
                 }
             }
-            offset += 1;
+            place += 1;
         }
     }
     Ok(outcome)
@@ -188,9 +192,14 @@ impl Selection {
         };
         let light = || record.properties.get_str(key::INNER_MULTI_DISPATCH).unwrap_or_default();
         let topic_is = |topic: &String| record.topic == topic || light().split(',').any(|name| name == topic);
+        // a record of a batch stands for many messages
+        let end = || {
+            let batch = RecordFields::of(record.as_bytes()).and_then(|fields| fields.inner_batch());
+            record.queue_offset.saturating_add(batch.map_or(1, |(_, count)| i64::from(count)))
+        };
         let in_queue = |range: &Self| {
             range.queue.is_none_or(|id| record.queue_id == id)
-                && range.from.is_none_or(|from| record.queue_offset >= from)
+                && range.from.is_none_or(|from| end() > from)
                 && range.to.is_none_or(|to| record.queue_offset < to)
         };
         self.topic.as_ref().is_none_or(topic_is)

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Record;
-use apogee_store::{AbortMark, Checkpoint, Hooks, Store};
+use apogee_store::{AbortMark, Checkpoint, Hooks, QueueKind, Store};
 
 use crate::Outcome;
 use crate::arguments::TruncateArguments;
@@ -18,6 +19,7 @@ use crate::error::{Error, at};
 use crate::layout::{Layout, show_time};
 use crate::log::{Entry, LogFiles, Walk};
 use crate::output::Output;
+use crate::topics::Topics;
 
 pub(crate) fn run(arguments: &TruncateArguments) -> Result<Outcome, Error> {
     let layout = Layout::new(&arguments.dir, &arguments.store)?;
@@ -34,7 +36,8 @@ pub(crate) fn run(arguments: &TruncateArguments) -> Result<Outcome, Error> {
     cut(&log, arguments.at, end)?;
     // the store takes it again
     drop(lock);
-    let store = Store::open(&config, Hooks::default())?;
+    let topics = Topics::of(&layout.root, &layout.queues()?)?;
+    let store = Store::open(&config, Hooks { queue_kinds: Arc::new(topics), ..Hooks::default() })?;
     store.close().map_err(at(&layout.root))?;
     Ok(Outcome::Well)
 }
@@ -151,7 +154,10 @@ fn recovery_config(layout: &Layout, log: &LogFiles) -> Result<MessageStoreConfig
         store_path_root_dir: text(&layout.root)?,
         store_path_commit_log: Some(directories.join(",")),
         mapped_file_size_commit_log: size(log.file_size() as u64)?,
-        mapped_file_size_consume_queue: size(queues.file_size())?,
+        mapped_file_size_consume_queue: size(queues.file_size(QueueKind::Simple))?,
+        mapper_file_size_batch_consume_queue: size(queues.file_size(QueueKind::Batch))?,
+        mapped_file_size_consume_queue_ext: size(queues.extension_size())?,
+        enable_consume_queue_ext: layout.has_extensions(),
         max_hash_slot_num: size(shape.slots as u64)?,
         max_index_num: size(shape.items as u64)?,
         enable_multi_dispatch: layout.has_light_queues(&queues)?,

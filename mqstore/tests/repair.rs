@@ -45,27 +45,80 @@ fn a_deleted_topic_does_not_come_back() {
     assert!(golden.path().join("consumequeue/GoldenPlainA").exists());
 }
 
-/// Whether or not they are there: a simple queue of such a topic would keep a broker from opening the store.
+/// Byte for byte, bit maps of filters too, where what they were is still there.
 #[test]
-fn topics_with_batch_queues_get_no_others() {
-    for is_lost in [false, true] {
-        let golden = Golden::unpack("batchcq");
-        let queues = golden.path().join("batchconsumequeue");
+fn rebuilt_batch_queues_and_extensions_are_those_of_the_reference() {
+    for (name, is_lost) in [("batchcq", false), ("batchcq", true), ("filter", false), ("filter-4x", false)] {
+        let golden = Golden::unpack(name);
+        let derived = ["consumequeue", "batchconsumequeue", "consumequeue_ext"];
+        let before = derived.map(|directory| contents(&golden.path().join(directory)));
         if is_lost {
-            fs::remove_dir_all(&queues).unwrap();
+            fs::remove_dir_all(golden.path().join("batchconsumequeue")).unwrap();
         }
-        mqstore(&["rebuild", &golden.dir()]).well();
-        assert!(!golden.path().join("consumequeue/GoldenBcq").exists());
-        assert_eq!(fs::exists(queues.join("GoldenBcq/0")).unwrap(), !is_lost);
+        let sizes = ["--batch-queue-file-size", "4600", "--extension-file-size", "49152"];
+        mqstore(&[&["rebuild", &golden.dir()], &sizes[..]].concat()).well();
+        for (directory, before) in derived.iter().zip(before) {
+            assert!(contents(&golden.path().join(directory)) == before, "{name} {directory} {is_lost}");
+        }
         let out = mqstore(&["verify", &golden.dir()]).well();
-        assert!(out.contains("records of GoldenBcq, which has batch queues"), "{out}");
+        assert!(out.contains("queues: "), "{out}");
+        golden.open().close().unwrap();
     }
+}
+
+/// What is in extensions can only be made anew without what filters said.
+#[test]
+fn a_lost_extension_is_made_without_bit_maps() {
+    let golden = Golden::unpack("filter");
+    fs::remove_dir_all(golden.path().join("consumequeue_ext")).unwrap();
+    mqstore(&["verify", &golden.dir()]).with(1);
+    let conf = golden.beside("broker.conf");
+    let sizes =
+        "mappedFileSizeCommitLog=262144\nmappedFileSizeConsumeQueue=1200\nmaxHashSlotNum=100\nmaxIndexNum=400\n";
+    fs::write(&conf, format!("enableConsumeQueueExt=true\nmappedFileSizeConsumeQueueExt=49152\n{sizes}")).unwrap();
+    mqstore(&["rebuild", &golden.dir(), "-c", &conf]).well();
+    mqstore(&["verify", &golden.dir()]).well();
+    mqstore(&["diff", &Golden::unpack("filter").dir(), &golden.dir()]).well();
+}
+
+/// The offset of its next message is known nowhere else.
+#[test]
+fn a_queue_of_which_all_expired_keeps_its_offsets() {
+    let golden = Golden::unpack("expired");
+    let ls = || mqstore(&["ls", &golden.dir()]).well();
+    let before = ls();
+    let is_expired = |line: &&str| line.split('\t').nth(4) == Some("0") && line.split('\t').nth(3) != Some("0");
+    assert!(before.lines().any(|line| is_expired(&line)), "{before}");
+    mqstore(&["rebuild", &golden.dir()]).well();
+    assert_eq!(ls(), before);
+    mqstore(&["verify", &golden.dir()]).well();
+}
+
+/// A broker would not open it.
+#[test]
+fn a_queue_of_the_wrong_kind_is_named_and_made_anew() {
+    let golden = Golden::unpack("batchcq");
+    let topics = golden.path().join("config/topics.json");
+    let text = fs::read_to_string(&topics).unwrap();
+    fs::write(&topics, text.replace("BatchCQ", "SimpleCQ")).unwrap();
+    let out = mqstore(&["verify", &golden.dir()]).with(1);
+    assert!(out.contains("topic GoldenBcq has queues of type BatchCQ, and is of type SimpleCQ: rebuild"), "{out}");
+    mqstore(&["rebuild", &golden.dir()]).well();
+    assert!(!golden.path().join("batchconsumequeue").exists());
+    fs::write(&topics, text).unwrap();
+    mqstore(&["rebuild", &golden.dir(), "--batch-queue-file-size", "4600"]).well();
+    mqstore(&["verify", &golden.dir()]).well();
 }
 
 /// At whatever moment it is killed: the store opens, and nothing of it is missing.
 #[test]
 fn a_rebuild_may_be_killed() {
-    let golden = Golden::unpack("plain-5x");
+    may_be_killed("plain-5x", "GoldenPlainA", 1, 106);
+    may_be_killed("filter", "GoldenFilter", 0, 133);
+}
+
+fn may_be_killed(name: &str, topic: &str, queue_id: i32, max: i64) {
+    let golden = Golden::unpack(name);
     for round in 0..8 {
         let mut child = start(&["rebuild", &golden.dir()]);
         thread::sleep(Duration::from_millis(round * 4));
@@ -73,11 +126,11 @@ fn a_rebuild_may_be_killed() {
         child.wait().unwrap();
         mqstore(&["verify", &golden.dir()]).well();
         let store = golden.open();
-        assert_eq!(store.max_offset("GoldenPlainA", 1), 106);
+        assert_eq!(store.max_offset(topic, queue_id), max);
         store.close().unwrap();
     }
     mqstore(&["rebuild", &golden.dir()]).well();
-    mqstore(&["diff", &Golden::unpack("plain-5x").dir(), &golden.dir()]).well();
+    mqstore(&["diff", &Golden::unpack(name).dir(), &golden.dir()]).well();
 }
 
 #[test]

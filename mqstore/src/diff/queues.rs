@@ -2,22 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use apogee_store::queue::Unit;
+use apogee_store::queue::{Entry, Unit};
 
 use super::{Common, Side};
 use crate::error::Error;
 use crate::output::Output;
-use crate::queue::QueueReader;
+use crate::queue::{Extension, QueueFiles, QueueReader};
 
 /// Says where the first difference is.
 pub(super) fn differ(a: &Side, b: &Side, common: Common, output: &mut Output) -> Result<bool, Error> {
     let (in_a, in_b) = (a.layout.queues()?, b.layout.queues()?);
     let topics: BTreeSet<_> = in_a.topics()?.into_iter().chain(in_b.topics()?).collect();
     for topic in topics {
-        let ids: BTreeSet<_> = in_a.ids(&topic)?.into_iter().chain(in_b.ids(&topic)?).collect();
-        for id in ids {
-            let mut units =
-                [Units::new(in_a.queue(&topic, id)?, common)?, Units::new(in_b.queue(&topic, id)?, common)?];
+        let mut queues = [in_a.ids(&topic)?, in_b.ids(&topic)?].concat();
+        queues.sort_unstable_by_key(|(kind, id)| (kind.name(), *id));
+        queues.dedup();
+        for (kind, id) in queues {
+            let units = |side: &Side, files: &QueueFiles| {
+                let extension = Extension::open(&side.layout.root, &topic, id)?;
+                Units::new(files.queue(kind, &topic, id)?, extension, common)
+            };
+            let mut units = [units(a, &in_a)?, units(b, &in_b)?];
             loop {
                 let [found_a, found_b] = [units[0].next()?, units[1].next()?];
                 if found_a != found_b {
@@ -26,8 +31,8 @@ pub(super) fn differ(a: &Side, b: &Side, common: Common, output: &mut Output) ->
                         show(found_a),
                         show(found_b)
                     ))?;
-                    if let Some((_, unit)) = found_a.or(found_b) {
-                        output.line(format_args!("  {}", a.record_with(unit.physical_offset)?))?;
+                    if let Some(entry) = found_a.or(found_b) {
+                        output.line(format_args!("  {}", a.record_with(entry.unit.physical_offset)?))?;
                     }
                     return Ok(true);
                 }
@@ -40,44 +45,48 @@ pub(super) fn differ(a: &Side, b: &Side, common: Common, output: &mut Output) ->
     Ok(false)
 }
 
-fn show(found: Option<(i64, Unit)>) -> String {
-    match found {
-        None => "no unit".to_owned(),
-        Some((offset, Unit { physical_offset, size, tags_code })) => {
-            format!("offset {offset} leads to {physical_offset} ({size} bytes, tags code {tags_code})")
-        }
-    }
+fn show(found: Option<Entry>) -> String {
+    let Some(Entry { offset, count, unit, .. }) = found else { return "no unit".to_owned() };
+    let messages = if count > 1 { format!(", {count} messages") } else { String::new() };
+    let Unit { physical_offset, size, tags_code } = unit;
+    format!("offset {offset}{messages} leads to {physical_offset} ({size} bytes, tags code {tags_code})")
 }
 
-/// Units of a queue that lead into the common part.
+/// Units of a queue that lead into the common part, each with its own tags code.
 struct Units {
     reader: QueueReader,
+    extension: Extension,
     next: i64,
-    max: i64,
-    block: std::vec::IntoIter<Unit>,
+    end: i64,
+    block: std::vec::IntoIter<Entry>,
     common: Common,
 }
 
 impl Units {
-    fn new(reader: QueueReader, common: Common) -> Result<Self, Error> {
-        let max = reader.max_offset()?;
-        let next = reader.offset_of(common.from, max)?;
-        Ok(Self { reader, next, max, block: Vec::new().into_iter(), common })
+    fn new(reader: QueueReader, extension: Extension, common: Common) -> Result<Self, Error> {
+        let end = reader.end()?;
+        let next = reader.place_of_physical(common.from, end)?;
+        Ok(Self { reader, extension, next, end, block: Vec::new().into_iter(), common })
     }
 
-    fn next(&mut self) -> Result<Option<(i64, Unit)>, Error> {
-        while self.next < self.max {
-            let Some(unit) = self.block.next() else {
-                let units = self.reader.read(self.next, AT_ONCE)?;
-                if units.is_empty() {
+    fn next(&mut self) -> Result<Option<Entry>, Error> {
+        while self.next < self.end {
+            let Some(mut entry) = self.block.next() else {
+                let entries = self.reader.read(self.next, AT_ONCE)?;
+                if entries.is_empty() {
                     break;
                 }
-                self.block = units.into_iter();
+                self.block = entries.into_iter();
                 continue;
             };
             self.next += 1;
-            if unit.is_record() && (self.common.from..self.common.to).contains(&unit.physical_offset) {
-                return Ok(Some((self.next - 1, unit)));
+            if entry.unit.is_record() && (self.common.from..self.common.to).contains(&entry.unit.physical_offset) {
+                if let Some(place) = entry.unit.extension_address()
+                    && let Some(extension) = self.extension.entry(place)?
+                {
+                    entry.unit.tags_code = extension.tags_code;
+                }
+                return Ok(Some(entry));
             }
         }
         Ok(None)

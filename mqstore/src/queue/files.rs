@@ -1,61 +1,97 @@
 //! Which queues there are.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use apogee_store::queue::UNIT_SIZE;
+use apogee_store::queue::QueueKind;
 
 use super::reader::QueueReader;
 use crate::error::{Error, at};
 use crate::log::numbered;
 
-/// The directory `consumequeue`.
+/// Bytes of the files of simple queues, batch queues and extensions, as far as they are known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sizes {
+    pub(crate) simple: Option<u64>,
+    pub(crate) batch: Option<u64>,
+    pub(crate) extension: Option<u64>,
+}
+
+/// The directories `consumequeue`, `batchconsumequeue` and `consumequeue_ext`.
 #[derive(Debug)]
 pub(crate) struct QueueFiles {
+    simple: Place,
+    batch: Place,
+    extension_size: u64,
+}
+
+/// Where queues of one kind are.
+#[derive(Debug)]
+struct Place {
+    kind: QueueKind,
     root: PathBuf,
     units_per_file: i64,
 }
 
 impl QueueFiles {
-    /// Those below a store's root. Without `file_size` it is the length that most files have.
+    /// Those below a store's root. A size that is not known is the length that most files have.
     ///
     /// # Errors
     /// A directory cannot be read.
-    pub(crate) fn open(root: &Path, file_size: Option<u64>) -> Result<Self, Error> {
-        let mut files = Self { root: root.join("consumequeue"), units_per_file: 0 };
-        let size = match file_size {
-            Some(size) => size,
-            None => files.detected_size()?,
+    pub(crate) fn open(root: &Path, sizes: Sizes) -> Result<Self, Error> {
+        let place = |kind: QueueKind, name: &str, size, default| -> Result<Place, Error> {
+            let root = root.join(name);
+            let size = size_of(&root, size, default)?;
+            let units_per_file = size.div_ceil(kind.unit_size() as u64).max(1) as i64;
+            Ok(Place { kind, root, units_per_file })
         };
-        files.units_per_file = size.div_ceil(UNIT_SIZE as u64).max(1) as i64;
-        Ok(files)
+        Ok(Self {
+            simple: place(QueueKind::Simple, "consumequeue", sizes.simple, SIMPLE_SIZE)?,
+            batch: place(QueueKind::Batch, "batchconsumequeue", sizes.batch, BATCH_SIZE)?,
+            extension_size: size_of(&root.join("consumequeue_ext"), sizes.extension, EXTENSION_SIZE)?,
+        })
     }
 
-    /// Bytes of each file.
-    pub(crate) fn file_size(&self) -> u64 {
-        self.units_per_file as u64 * UNIT_SIZE as u64
+    /// Bytes of each file of a kind of queues.
+    pub(crate) fn file_size(&self, kind: QueueKind) -> u64 {
+        let place = self.place(kind);
+        place.units_per_file as u64 * kind.unit_size() as u64
     }
 
-    /// Whether the directory is there.
+    /// Bytes of each file of an extension.
+    pub(crate) fn extension_size(&self) -> u64 {
+        self.extension_size
+    }
+
+    /// Whether there is a directory with queues.
     pub(crate) fn exist(&self) -> bool {
-        self.root.is_dir()
+        self.simple.root.is_dir() || self.batch.root.is_dir()
     }
 
     /// Topics that have a directory, sorted.
     pub(crate) fn topics(&self) -> Result<Vec<String>, Error> {
-        directories(&self.root)
+        let mut topics: BTreeSet<_> = directories(&self.simple.root)?.into_iter().collect();
+        topics.extend(directories(&self.batch.root)?);
+        Ok(topics.into_iter().collect())
     }
 
-    /// Numbers of a topic's queues, ascending.
-    pub(crate) fn ids(&self, topic: &str) -> Result<Vec<i32>, Error> {
-        let names = directories(&self.root.join(topic))?;
-        let mut ids: Vec<i32> = names
-            .iter()
-            .filter_map(|name| name.parse().ok().filter(|id: &i32| *id >= 0 && id.to_string() == *name))
-            .collect();
-        ids.sort_unstable();
+    /// Of which kind a topic's queues are, and their numbers, ascending; one behind another where there are both.
+    ///
+    /// # Errors
+    /// A directory cannot be read.
+    pub(crate) fn ids(&self, topic: &str) -> Result<Vec<(QueueKind, i32)>, Error> {
+        let mut ids = Vec::new();
+        for place in [&self.simple, &self.batch] {
+            let names = directories(&place.root.join(topic))?;
+            let mut of_kind: Vec<i32> = names
+                .iter()
+                .filter_map(|name| name.parse().ok().filter(|id: &i32| *id >= 0 && id.to_string() == *name))
+                .collect();
+            of_kind.sort_unstable();
+            ids.extend(of_kind.into_iter().map(|id| (place.kind, id)));
+        }
         Ok(ids)
     }
 
@@ -63,10 +99,20 @@ impl QueueFiles {
     ///
     /// # Errors
     /// Its directory cannot be read.
-    pub(crate) fn queue(&self, topic: &str, id: i32) -> Result<QueueReader, Error> {
-        let directory = self.root.join(topic).join(id.to_string());
+    pub(crate) fn queue(&self, kind: QueueKind, topic: &str, id: i32) -> Result<QueueReader, Error> {
+        let place = self.place(kind);
+        let directory = place.root.join(topic).join(id.to_string());
         let files = list(&directory)?;
-        Ok(QueueReader::new(directory, files, self.units_per_file))
+        Ok(QueueReader::new(kind, directory, files, place.units_per_file))
+    }
+
+    /// The queue of a topic, of whatever kind it is; empty when there is none.
+    ///
+    /// # Errors
+    /// Its directory cannot be read.
+    pub(crate) fn find(&self, topic: &str, id: i32) -> Result<QueueReader, Error> {
+        let kind = self.ids(topic)?.into_iter().find(|found| found.1 == id).map_or(QueueKind::Simple, |(kind, _)| kind);
+        self.queue(kind, topic, id)
     }
 
     /// Every queue, one behind another: topic, number, queue.
@@ -78,30 +124,41 @@ impl QueueFiles {
         mut take: impl FnMut(&str, i32, QueueReader) -> Result<(), Error>,
     ) -> Result<(), Error> {
         for topic in self.topics()? {
-            for id in self.ids(&topic)? {
-                take(&topic, id, self.queue(&topic, id)?)?;
+            for (kind, id) in self.ids(&topic)? {
+                take(&topic, id, self.queue(kind, &topic, id)?)?;
             }
         }
         Ok(())
     }
 
-    fn detected_size(&self) -> Result<u64, Error> {
-        let mut lengths: HashMap<u64, usize> = HashMap::new();
-        for topic in self.topics()? {
-            for id in self.ids(&topic)? {
-                for (_, length) in list(&self.root.join(&topic).join(id.to_string()))? {
-                    *lengths.entry(length).or_default() += 1;
-                }
-            }
+    fn place(&self, kind: QueueKind) -> &Place {
+        match kind {
+            QueueKind::Simple => &self.simple,
+            QueueKind::Batch => &self.batch,
         }
-        let most =
-            lengths.into_iter().filter(|(length, _)| *length > 0).max_by_key(|(length, count)| (*count, *length));
-        Ok(most.map_or(DEFAULT_SIZE, |(length, _)| length))
     }
 }
 
+/// The length that is given, else that which most files have, else the default.
+fn size_of(root: &Path, given: Option<u64>, default: u64) -> Result<u64, Error> {
+    if let Some(size) = given {
+        return Ok(size);
+    }
+    let mut lengths: HashMap<u64, usize> = HashMap::new();
+    for topic in directories(root)? {
+        let topic = root.join(topic);
+        for id in directories(&topic)? {
+            for (_, length) in list(&topic.join(id))? {
+                *lengths.entry(length).or_default() += 1;
+            }
+        }
+    }
+    let most = lengths.into_iter().filter(|(length, _)| *length > 0).max_by_key(|(length, count)| (*count, *length));
+    Ok(most.map_or(default, |(length, _)| length))
+}
+
 /// First byte and length of the files of a queue, in order.
-fn list(directory: &Path) -> Result<Vec<(i64, u64)>, Error> {
+pub(super) fn list(directory: &Path) -> Result<Vec<(i64, u64)>, Error> {
     let io = at(directory);
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -120,7 +177,7 @@ fn list(directory: &Path) -> Result<Vec<(i64, u64)>, Error> {
 }
 
 /// Names of the directories in a directory, sorted; none when it does not exist.
-pub(crate) fn directories(path: &Path) -> Result<Vec<String>, Error> {
+fn directories(path: &Path) -> Result<Vec<String>, Error> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(at(path))?,
@@ -139,4 +196,7 @@ pub(crate) fn directories(path: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// 300,000 units.
-const DEFAULT_SIZE: u64 = 6_000_000;
+const SIMPLE_SIZE: u64 = 6_000_000;
+/// 300,000 units.
+const BATCH_SIZE: u64 = 13_800_000;
+const EXTENSION_SIZE: u64 = 48 << 20;

@@ -1,7 +1,9 @@
 //! Consume queues, read only.
 
+mod extension;
 mod files;
 mod reader;
 
-pub(crate) use files::{QueueFiles, directories};
+pub(crate) use extension::Extension;
+pub(crate) use files::{QueueFiles, Sizes};
 pub(crate) use reader::QueueReader;

@@ -3,7 +3,6 @@
 //! Memory: some state for each queue, a few blocks of units, and the slots of one index file.
 
 mod configuration;
-mod extension;
 mod index;
 mod queues;
 mod report;
@@ -14,14 +13,12 @@ use apogee_store::Positions;
 use crate::Outcome;
 use crate::arguments::VerifyArguments;
 use crate::error::{Error, at};
-use crate::expected::Rules;
 use crate::layout::{Layout, show_time};
 use crate::log::{Entry, LogFiles, Walk};
 use crate::output::Output;
 use crate::progress::Progress;
 use index::IndexCheck;
 use queues::QueueCheck;
-pub(crate) use queues::{batch_topics_of, topics_of};
 use report::Report;
 
 pub(crate) fn run(arguments: &VerifyArguments) -> Result<Outcome, Error> {
@@ -29,7 +26,7 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Outcome, Error> {
     let _lock = layout.lock_to_read()?;
     let mut report = Report::new(Output::stdout(), arguments.show);
     let (log, queues, index) = (layout.log()?, layout.queues()?, layout.index()?);
-    let rules = Rules { delays: layout.delays()?, light_queues: layout.has_light_queues(&queues)? };
+    let rules = layout.rules(&queues)?;
     let unclean = layout.is_unclean();
     file_names(&log, unclean, &mut report)?;
     let mut queues = QueueCheck::new(&layout.root, &queues, &rules, unclean);

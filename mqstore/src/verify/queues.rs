@@ -6,17 +6,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use apogee_remoting::json;
 use apogee_remoting::message::record::Record;
-use apogee_store::queue::Unit;
-use serde_json::Value;
+use apogee_store::QueueKind;
+use apogee_store::queue::{Entry, Unit};
 
-use super::extension;
 use super::report::Report;
 use crate::error::Error;
 use crate::expected::{Place, Rules};
 use crate::log::{LogFiles, Walk};
-use crate::queue::{QueueFiles, QueueReader};
+use crate::queue::{Extension, QueueFiles, QueueReader};
 
 /// The queues, as far as records led to them.
 pub(super) struct QueueCheck<'a> {
@@ -36,11 +34,16 @@ pub(super) struct QueueCheck<'a> {
 /// A queue while the log is walked.
 struct Queue {
     reader: QueueReader,
+    extension: Extension,
+    /// Place behind its last unit, and offset behind its last message.
+    end: i64,
     max: i64,
     /// Physical offset of its record 0, -1 when it has it no more: records before it are of a former life of the topic.
     begins: i64,
-    block: Vec<Unit>,
+    block: Vec<Entry>,
     block_at: i64,
+    /// Place behind the unit found last.
+    next: i64,
     /// Units that records claimed.
     claimed: u64,
 }
@@ -60,8 +63,8 @@ impl<'a> QueueCheck<'a> {
     }
 
     fn claim(&mut self, place: &Place<'_>, record: &Record<'_>, report: &mut Report) -> Result<(), Error> {
-        let Place { topic, queue_id, offset, unit: expected } = *place;
-        let (root, unclean) = (self.root, self.unclean);
+        let Place { topic, queue_id, entry: expected } = *place;
+        let unclean = self.unclean;
         if let Some(count) = self.unqueued.get_mut(topic) {
             *count += 1;
             return Ok(());
@@ -72,33 +75,26 @@ impl<'a> QueueCheck<'a> {
             return Ok(());
         };
         let loaded = queue.block.is_empty();
-        let found = queue.unit(offset)?;
+        let (at, found) = queue.find(expected.offset)?;
         let loads = usize::from(loaded && !queue.block.is_empty());
         if let Some(found) = found
-            && (found.physical_offset, found.size) == (expected.physical_offset, expected.size)
+            && (found.unit.physical_offset, found.unit.size) == (expected.unit.physical_offset, expected.unit.size)
         {
             queue.claimed += 1;
-            let code = match found.extension_address() {
-                None => Some((found.tags_code, record.store_timestamp)),
-                Some(address) => extension::entry(root, topic, queue_id, address),
-            };
-            if code != Some((expected.tags_code, record.store_timestamp)) {
-                let place = queue.place(offset);
-                let text =
-                    format!("{place}: tags code {}, by the record it is {}", found.tags_code, expected.tags_code);
-                report.problem("queue", text)?;
+            if let Some(fault) = queue.difference(found, expected)? {
+                report.problem("queue", format_args!("{}: {fault}", queue.place(at)))?;
             }
         } else if record.physical_offset < queue.begins {
             self.former += 1;
-        } else if offset >= queue.max && unclean {
+        } else if expected.offset >= queue.max && unclean {
             report.pending("records that are put into their queues", 1);
         } else {
-            let at = record.physical_offset;
-            let instead = match found.filter(|unit| unit.is_written()) {
+            let to = record.physical_offset;
+            let instead = match found.map(|found| found.unit).filter(|unit| unit.is_written()) {
                 Some(found) => format!("leads to {} ({} bytes), not", found.physical_offset, found.size),
                 None => "does not lead".to_owned(),
             };
-            let text = format!("{}: {instead} to the record at {at} ({} bytes)", queue.place(offset), expected.size);
+            let text = format!("{}: {instead} to the record at {to} ({} bytes)", queue.place(at), expected.unit.size);
             report.problem("queue", text)?;
         }
         self.blocks += loads;
@@ -110,15 +106,14 @@ impl<'a> QueueCheck<'a> {
         if !self.queues.get(topic).is_some_and(|queues| queues.contains_key(&queue_id)) {
             // a topic is a name of a directory
             let is_name = !topic.contains('/') && topic != "." && topic != "..";
-            let has_queues = is_name && !self.files.ids(topic)?.is_empty();
-            if !has_queues {
+            let Some((kind, _)) =
+                is_name.then(|| self.files.ids(topic)).transpose()?.and_then(|ids| ids.first().copied())
+            else {
                 return Ok(None);
-            }
-            let reader = self.files.queue(topic, queue_id)?;
-            let max = reader.max_offset()?;
-            // an empty queue begins before everything
-            let begins = reader.unit(0)?.filter(|unit| unit.is_record()).map_or(-1, |unit| unit.physical_offset);
-            let queue = Queue { reader, max, begins, block: Vec::new(), block_at: 0, claimed: 0 };
+            };
+            let reader = self.files.queue(kind, topic, queue_id)?;
+            let extension = Extension::open(self.root, topic, queue_id)?;
+            let queue = Queue::new(reader, extension)?;
             self.queues.entry(topic.to_owned()).or_default().insert(queue_id, queue);
         }
         Ok(self.queues.get_mut(topic).and_then(|queues| queues.get_mut(&queue_id)))
@@ -146,11 +141,18 @@ impl<'a> QueueCheck<'a> {
             let claimed = self.queues.get(topic).and_then(|queues| queues.get(&id)).map_or(0, |queue| queue.claimed);
             let mut leading = 0;
             let mut ended = false;
-            reader.for_each(|offset, unit| {
+            if let Some(fault) = self.wrong_kind(topic, reader.kind()) {
+                report.problem("queue", fault)?;
+            }
+            reader.for_each(|place, entry| {
+                let unit = entry.unit;
                 if unit.is_record() && unit.physical_offset >= log_min {
                     leading += 1;
                 }
-                let is_zero = unit == Unit { physical_offset: 0, size: 0, tags_code: 0 };
+                let is_batch = reader.kind() == QueueKind::Batch;
+                let nothing = Unit { physical_offset: 0, size: 0, tags_code: 0 };
+                let is_zero =
+                    unit == nothing && !(is_batch && (entry.offset, entry.count, entry.store_timestamp) != (0, 0, 0));
                 let fault = match () {
                     () if unit.is_written() && ended => "a unit behind the end of the queue",
                     () if !unit.is_written() && !is_zero => "no unit",
@@ -160,7 +162,7 @@ impl<'a> QueueCheck<'a> {
                 if fault.is_empty() {
                     return Ok(());
                 }
-                let (path, byte) = (reader.path_of(offset), reader.byte_of(offset));
+                let (path, byte) = (reader.path_of(place), reader.byte_of(place));
                 report.problem("queue", format_args!("{} byte {byte}: {fault}", path.display()))
             })?;
             units += leading;
@@ -188,7 +190,8 @@ impl<'a> QueueCheck<'a> {
         report: &mut Report,
     ) -> Result<(), Error> {
         let mut walk = Walk::new(log, log.min_offset(), log_end);
-        reader.for_each(|offset, unit| {
+        reader.for_each(|place, entry| {
+            let unit = entry.unit;
             if !unit.is_record() || unit.physical_offset < log.min_offset() {
                 return Ok(());
             }
@@ -198,32 +201,37 @@ impl<'a> QueueCheck<'a> {
                 match walk.record_at(unit.physical_offset)? {
                     Err(why) => why,
                     Ok(bytes) => match Record::parse(&bytes) {
-                        Ok(record) if self.is_of(&record, topic, id, offset, unit) => return Ok(()),
+                        Ok(record) if self.is_of(&record, topic, id, entry) => return Ok(()),
                         _ => "the record there is not of this place".to_owned(),
                     },
                 }
             };
-            let (path, byte, to) = (reader.path_of(offset), reader.byte_of(offset), unit.physical_offset);
+            let (path, byte, to) = (reader.path_of(place), reader.byte_of(place), unit.physical_offset);
             report.problem("queue", format_args!("{} byte {byte}: leads to {to}: {why}", path.display()))
         })
     }
 
-    fn is_of(&self, record: &Record<'_>, topic: &str, id: i32, offset: i64, unit: Unit) -> bool {
-        let is_here = |place: &Place<'_>| (place.topic, place.queue_id, place.offset) == (topic, id, offset);
-        self.rules.places(record).iter().any(|place| is_here(place) && place.unit.size == unit.size)
+    fn is_of(&self, record: &Record<'_>, topic: &str, id: i32, entry: Entry) -> bool {
+        let is_here =
+            |place: &Place<'_>| (place.topic, place.queue_id, place.entry.offset) == (topic, id, entry.offset);
+        self.rules.places(record).iter().any(|place| is_here(place) && place.entry.unit.size == entry.unit.size)
+    }
+
+    /// A broker does not open such a store.
+    fn wrong_kind(&self, topic: &str, kind: QueueKind) -> Option<String> {
+        let expected = self.rules.topics.kind(topic);
+        (expected != kind).then(|| {
+            format!("topic {topic} has queues of type {}, and is of type {}: rebuild", kind.name(), expected.name())
+        })
     }
 
     /// What it means that topics have records and no queues.
     fn without_queues(&mut self, report: &mut Report) -> Result<(), Error> {
         let unqueued = std::mem::take(&mut self.unqueued);
-        let (known, batch) = (topics_of(self.root), batch_topics_of(self.root)?);
         for (topic, count) in unqueued {
-            if batch.contains(&topic) {
-                report
-                    .line(format_args!("{count} records of {topic}, which has batch queues: these are not checked"))?;
-            } else if !self.files.exist() || self.unclean {
+            if !self.files.exist() || self.unclean {
                 report.pending("records that are put into their queues", count);
-            } else if known.as_ref().is_some_and(|known| known.contains(&topic)) {
+            } else if self.rules.topics.has(&topic) == Some(true) {
                 report.problem("queue", format_args!("topic {topic} has {count} records and no queue"))?;
             } else {
                 report.line(format_args!("{count} records of {topic}, which was deleted"))?;
@@ -234,47 +242,68 @@ impl<'a> QueueCheck<'a> {
 }
 
 impl Queue {
-    fn unit(&mut self, offset: i64) -> Result<Option<Unit>, Error> {
+    fn new(reader: QueueReader, extension: Extension) -> Result<Self, Error> {
+        let end = reader.end()?;
+        let max = reader.offset_at(end, end)?;
+        // an empty queue begins before everything
+        let first = reader.entry(0)?.filter(|entry| entry.unit.is_record() && entry.offset == 0);
+        let begins = first.map_or(-1, |entry| entry.unit.physical_offset);
+        Ok(Self { reader, extension, end, max, begins, block: Vec::new(), block_at: 0, next: 0, claimed: 0 })
+    }
+
+    /// The unit for the message at an offset, and its place.
+    fn find(&mut self, offset: i64) -> Result<(i64, Option<Entry>), Error> {
         if offset < 0 {
-            return Ok(None);
+            return Ok((0, None));
         }
+        let mut place = offset;
+        if self.reader.kind() == QueueKind::Batch {
+            place = self.next;
+            if self.entry(place)?.is_none_or(|entry| entry.offset != offset) {
+                place = self.reader.place_of(offset, self.end)?;
+            }
+        }
+        self.next = place.saturating_add(1);
+        Ok((place, self.entry(place)?))
+    }
+
+    fn entry(&mut self, place: i64) -> Result<Option<Entry>, Error> {
         let in_block =
-            |queue: &Self| usize::try_from(offset - queue.block_at).ok().and_then(|n| queue.block.get(n).copied());
-        if let Some(unit) = in_block(self) {
-            return Ok(Some(unit));
+            |queue: &Self| usize::try_from(place - queue.block_at).ok().and_then(|n| queue.block.get(n).copied());
+        if let Some(entry) = in_block(self) {
+            return Ok(Some(entry));
         }
-        self.block = self.reader.read(offset, BLOCK)?;
-        self.block_at = offset;
+        self.block = self.reader.read(place, BLOCK)?;
+        self.block_at = place;
         Ok(in_block(self))
     }
 
-    fn place(&self, offset: i64) -> String {
-        format!("{} byte {}", self.reader.path_of(offset).display(), self.reader.byte_of(offset))
+    /// How a unit, with what its extension has, differs from what its record says.
+    fn difference(&mut self, found: Entry, expected: Entry) -> Result<Option<String>, Error> {
+        let Entry { offset, count, unit, store_timestamp } = expected;
+        let (mut tags_code, mut stored) = (found.unit.tags_code, found.store_timestamp);
+        if let Some(address) = found.unit.extension_address() {
+            let Some(extension) = self.extension.entry(address)? else {
+                return Ok(Some(format!("no entry at byte {address} of consumequeue_ext")));
+            };
+            (tags_code, stored) = (extension.tags_code, extension.store_timestamp);
+        } else if self.reader.kind() == QueueKind::Simple {
+            stored = store_timestamp;
+        }
+        let fault = if tags_code != unit.tags_code {
+            format!("tags code {tags_code}, by the record it is {}", unit.tags_code)
+        } else if stored != store_timestamp {
+            format!("stored at {stored}, by the record {store_timestamp}")
+        } else if (found.offset, found.count) != (offset, count) {
+            format!("{} messages from {} on, by the record {count} from {offset} on", found.count, found.offset)
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(fault))
     }
-}
 
-/// Names in topics.json; `None` when it cannot be read.
-pub(crate) fn topics_of(root: &Path) -> Option<Vec<String>> {
-    Some(topic_table(root)?.into_iter().map(|(name, _)| name).collect())
-}
-
-/// Names of the topics whose records are in batch queues: those that topics.json says to be so, and those that have some.
-///
-/// # Errors
-/// A directory cannot be read.
-pub(crate) fn batch_topics_of(root: &Path) -> Result<Vec<String>, Error> {
-    let is_batch = |topic: &Value| topic["attributes"]["queue.type"] == "BatchCQ";
-    let mut topics = crate::queue::directories(&root.join("batchconsumequeue"))?;
-    topics.extend(topic_table(root).into_iter().flatten().filter(|(_, topic)| is_batch(topic)).map(|(name, _)| name));
-    Ok(topics)
-}
-
-fn topic_table(root: &Path) -> Option<serde_json::Map<String, Value>> {
-    let bytes = std::fs::read(root.join("config/topics.json")).ok()?;
-    let mut table: Value = json::from_slice(&bytes).ok()?;
-    match table.get_mut("topicConfigTable")?.take() {
-        Value::Object(topics) => Some(topics),
-        _ => None,
+    fn place(&self, place: i64) -> String {
+        format!("{} byte {}", self.reader.path_of(place).display(), self.reader.byte_of(place))
     }
 }
 

@@ -57,6 +57,9 @@ impl Golden {
             mapped_file_size_consume_queue: 1200,
             max_hash_slot_num: 100,
             max_index_num: 400,
+            mapper_file_size_batch_consume_queue: 4600,
+            enable_consume_queue_ext: self.path().join("consumequeue_ext").exists(),
+            mapped_file_size_consume_queue_ext: 49_152,
             ..MessageStoreConfig::default()
         };
         Store::open(&config, Hooks::default()).unwrap()
