@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -20,7 +21,7 @@ PATIENCE = 120
 JAVA = "-Xms128m -Xmx384m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 FILE_SIZE = 1 << 20
 BROKER = {
-    "brokerClusterName": "HaCluster", "brokerIP1": "127.0.0.1", "brokerIP2": "127.0.0.1",
+    "brokerClusterName": "HaCluster",
     "mappedFileSizeCommitLog": FILE_SIZE, "mappedFileSizeConsumeQueue": 6000, "maxMessageSize": 131072,
     "maxHashSlotNum": 1000, "maxIndexNum": 4000, "fileReservedTime": 87600, "registerNameServerPeriod": 10000,
 }
@@ -31,17 +32,27 @@ class Failed(Exception):
 
 
 class Process:
-    """A server that can be started again with its files and its port."""
+    """A server that can be started again with its files and its port; it does not outlive the block that it is made for."""
 
-    def __init__(self, role, kind, home, settings):
+    # What runs it on another host, and the address by which the test asks it there.
+    enter, asked_at = (), None
+
+    def __init__(self, role, kind, home, settings, host="127.0.0.1"):
         self.role, self.kind, self.home = role, kind, home
         self.port = free_port()
         self.settings = {"listenPort": self.port, **settings}
         if role == "broker":
             self.settings |= {"haListenPort": self.port + 1, "storePathRootDir": home / "store"}
-        self.address = f"127.0.0.1:{self.port}"
+            self.settings |= {"brokerIP1": host, "brokerIP2": host}
+        self.address = f"{host}:{self.port}"
         self.process = None
         home.mkdir(parents=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
 
     def start(self, kind=None):
         """Starts it, as another implementation if one is named."""
@@ -52,7 +63,7 @@ class Process:
         environment = {**os.environ, "ROCKETMQ_HOME": str(self.home), "REFERENCE_JAVA_OPTS": JAVA}
         environment.pop("NAMESRV_ADDR", None)
         with open(self.home / "output", "wb") as output:
-            self.process = subprocess.Popen([*script, "-c", self.home / "server.properties"], env=environment,
+            self.process = subprocess.Popen([*self.enter, *script, "-c", self.home / "server.properties"], env=environment,
                                             stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
         return self
 
@@ -88,7 +99,7 @@ class Process:
     def ask(self, code, fields=None, body=b""):
         """One request over a connection of its own; None when it is not answered with a success."""
         try:
-            connection = frames.Connection(self.address)
+            connection = frames.Connection(f"{self.asked_at}:{self.port}" if self.asked_at else self.address)
         except OSError:
             return None
         try:
@@ -106,6 +117,11 @@ class Process:
         info = self.table(28)
         return int(info["table"]["commitLogMaxOffset"]) if info else -1
 
+    def memory(self):
+        """Bytes that are its own, without the files that it maps."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return 1024 * int(status.split("RssAnon:")[1].split()[0])
+
     def is_dispatched(self):
         info = self.table(28)
         return info is not None and int(info["table"]["dispatchBehindBytes"]) == 0
@@ -121,18 +137,20 @@ def wait(is_true, what, patience=PATIENCE):
 
 def free_port():
     """A port that is free, as are those that a broker takes beside it. Each call gives another one."""
-    while True:
-        port = free_port.next
-        free_port.next += 7
-        try:
-            for other in (port, port - 2, port + 1):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", other))
-            return port
-        except OSError:
-            if port > 32000:
-                sys.exit("no free ports")
+    with free_port.lock:
+        while free_port.next < 32000:
+            port = free_port.next
+            free_port.next += 7
+            try:
+                for other in (port, port - 2, port + 1):
+                    with socket.socket() as probe:
+                        probe.bind(("127.0.0.1", other))
+                return port
+            except OSError:
+                pass
+        raise Failed("no free ports")
 
 
+free_port.lock = threading.Lock()
 # Below the range that the system gives to outgoing connections.
 free_port.next = 16002 + os.getpid() % 8000

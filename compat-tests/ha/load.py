@@ -14,21 +14,23 @@ OK, STORED = 0, (0, 10, 11, 12)
 
 
 class Load:
-    """Sends to a master from several threads until it is stopped."""
+    """Sends to a master from several threads until it is stopped, which the end of its block does."""
 
-    def __init__(self, master, seed, threads=2, size=6000, pause=0.0):
+    def __init__(self, master, seed, threads=2, size=6000, pause=0.002):
         self.master, self.size, self.pause = master, size, pause
-        self.acknowledged, self.codes, self.latencies = [], {}, []
-        self.lock, self.stopped = threading.Lock(), threading.Event()
-        self.threads = [threading.Thread(target=self._run, args=(random.Random(f"{seed}/{n}"),)) for n in range(threads)]
+        self.choices = [random.Random(f"{seed}/{n}") for n in range(threads)]
+        self.acknowledged, self.codes = [], {}
+        self.lock, self.stopped, self.threads = threading.Lock(), threading.Event(), []
 
-    def at(self, master):
-        """The same, that goes on with another master."""
-        other = Load(master, self.count(), len(self.threads), self.size, self.pause)
-        other.acknowledged, other.codes, other.latencies = self.acknowledged, self.codes, self.latencies
-        return other
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
 
     def start(self):
+        self.stopped.clear()
+        self.threads = [threading.Thread(target=self._run, args=(choice,)) for choice in self.choices]
         for thread in self.threads:
             thread.start()
         return self
@@ -37,6 +39,11 @@ class Load:
         self.stopped.set()
         for thread in self.threads:
             thread.join()
+        self.threads = []
+
+    def go_on_with(self, master):
+        """Sends to another master when it is started again."""
+        self.master = master
         return self
 
     def count(self):
@@ -52,7 +59,6 @@ class Load:
                 time.sleep(0.05)
                 continue
             body = choice.randbytes(choice.randrange(1, self.size))
-            started = time.monotonic()
             answer = connection.request(code=310, fields=send_header(choice), body=body, timeout=15)
             if not isinstance(answer, dict):
                 connection.close()
@@ -61,12 +67,10 @@ class Load:
             with self.lock:
                 self.codes[answer["code"]] = self.codes.get(answer["code"], 0) + 1
                 if answer["code"] == OK:
-                    self.latencies.append(time.monotonic() - started)
                     self.acknowledged.append(place(answer["extFields"]["msgId"]))
             if answer["code"] not in STORED:
                 time.sleep(0.05)
-            if self.pause:
-                time.sleep(self.pause)
+            time.sleep(self.pause)
         if connection:
             connection.close()
 
