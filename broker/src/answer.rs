@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use apogee_config::state_file::StateFileError;
 use apogee_remoting::json::JsonError;
 use apogee_remoting::{Command, HeaderError, ResponseCode};
 
@@ -47,6 +48,13 @@ impl From<JsonError> for Refusal {
 impl From<std::io::Error> for Refusal {
     fn from(error: std::io::Error) -> Self {
         tracing::error!(%error, "a file of the store cannot be read");
+        Self::new(ResponseCode::SYSTEM_ERROR, error.to_string())
+    }
+}
+
+/// A state file of which neither copy can be read.
+impl From<StateFileError> for Refusal {
+    fn from(error: StateFileError) -> Self {
         Self::new(ResponseCode::SYSTEM_ERROR, error.to_string())
     }
 }

@@ -24,6 +24,7 @@ use crate::replication::Replication;
 use crate::request_mode::RequestModes;
 use crate::schedule::Schedule;
 use crate::stats::Stats;
+use crate::timer::Timer;
 use crate::topic::TopicTable;
 use crate::transaction::Transactions;
 
@@ -49,6 +50,7 @@ pub(crate) struct Broker {
     pub(crate) transactions: Transactions,
     pub(crate) request_modes: RequestModes,
     pub(crate) replication: Replication,
+    pub(crate) timer: Timer,
     pub(crate) stats: Stats,
     /// When this broker started, ms since the epoch.
     pub(crate) boot_time: i64,

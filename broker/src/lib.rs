@@ -28,6 +28,7 @@ mod start;
 mod stats;
 mod tasks;
 mod thread;
+mod timer;
 mod topic;
 mod transaction;
 

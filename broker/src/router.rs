@@ -10,7 +10,7 @@ use crate::answer::Answer;
 use crate::thread::on_thread;
 use crate::{
     client, config, expiry, filter, group, lock, offset, pull, query, registration, replication, request_mode, retry,
-    schedule, send, stats, topic, transaction,
+    schedule, send, stats, timer, topic, transaction,
 };
 
 /// The handlers behind one of the broker's two ports.
@@ -54,6 +54,8 @@ impl Service for Router {
             Code::CLONE_GROUP_OFFSET => now(offset::clone(broker, &request)),
             Code::QUERY_CORRECTION_OFFSET => now(offset::correction(broker, &request)),
             Code::GET_ALL_DELAY_OFFSET => schedule::get_offsets(broker).into(),
+            Code::GET_TIMER_CHECK_POINT => waits(broker, request, timer::get_check_point),
+            Code::GET_TIMER_METRICS => waits(broker, request, timer::get_metrics),
 
             Code::GET_ALL_MESSAGE_REQUEST_MODE => request_mode::get_all(broker).into(),
             Code::NOTIFY_MIN_BROKER_ID_CHANGE => now(replication::notice_min_broker_id(broker, &request)),

@@ -36,6 +36,7 @@ use crate::request_mode::RequestModes;
 use crate::router::Router;
 use crate::schedule::{Alarm, DelayOffsets, Schedule};
 use crate::stats::Stats;
+use crate::timer::Timer;
 use crate::topic::TopicTable;
 use crate::transaction::{Metrics, Transactions};
 use crate::{Broker, registration, schedule, tasks, transaction};
@@ -210,6 +211,7 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
         client,
         replication: Replication::new(&settings, &store),
         request_modes,
+        timer: Timer::new(&config_folder(&settings)),
         unique_ids: UniqueIds::new(ip, std::process::id(), port as u32),
         settings: ArcSwap::from_pointee(settings),
         settings_version: Mutex::default(),
@@ -252,7 +254,11 @@ impl ArrivalListener for Arrivals {
 }
 
 fn state_file(settings: &BrokerSettings, name: &str) -> StateFile {
-    StateFile::new(PathBuf::from(&settings.store.store_path_root_dir).join("config").join(name))
+    StateFile::new(config_folder(settings).join(name))
+}
+
+fn config_folder(settings: &BrokerSettings) -> PathBuf {
+    PathBuf::from(&settings.store.store_path_root_dir).join("config")
 }
 
 fn read<T: DeserializeOwned + Default>(file: &StateFile) -> Result<T, StateFileError> {

@@ -181,3 +181,82 @@ async fn brokers_tell_one_another_where_they_are() {
     slave.stop().await;
     master.stop().await;
 }
+
+#[tokio::test]
+async fn how_far_a_timer_wheel_is_goes_to_the_slave() {
+    let name_server = TestNameServer::start().await;
+    let master = broker(&name_server, |_| {}).await;
+    // A page as the reference's wheel leaves it: time, its log, its queue, the master's queue, and a version.
+    let mut page: Vec<u8> =
+        [1_700_000_000_000_i64, 11, 22, 33, 0, 44, 55].into_iter().flat_map(i64::to_be_bytes).collect();
+    let of_slave: Vec<u8> = [&page[..8], &[0; 16], &page[24..]].concat();
+    page.resize(4096, 0);
+    let metrics =
+        r#"{"dataVersion":{"counter":1,"stateVersion":0,"timestamp":2},"timingCount":{"T":{"count":3,"timeStamp":4}}}"#;
+    let left = |store: &std::path::Path| {
+        std::fs::write(store.join("config/timercheck"), &page).unwrap();
+        std::fs::write(store.join("config/timermetrics"), metrics).unwrap();
+    };
+    let master = master.restart_after(left).await.unwrap();
+    let slave = broker(&name_server, slave).await;
+    for (broker, point) in [(&master, &page[..56]), (&slave, &of_slave)] {
+        let copied = async |broker: &TestBroker| {
+            let answers = [RequestCode::GET_TIMER_CHECK_POINT, RequestCode::GET_TIMER_METRICS]
+                .map(|code| broker.ok(Command::request(code)));
+            let [check_point, numbers] = answers;
+            let (check_point, numbers) = (check_point.await.body.bytes(), numbers.await.body.bytes());
+            (check_point == *point && numbers == *metrics).then_some(())
+        };
+        broker.wait_for("it is as far as the wheel", copied).await;
+    }
+    slave.stop().await;
+    let master = master.restart_with(|settings| settings.store.timer_wheel_enable = false).await;
+    let answer = master.call(Command::request(RequestCode::GET_TIMER_CHECK_POINT)).await;
+    assert_eq!(
+        (answer.response_code(), answer.remark.as_deref()),
+        (ResponseCode::SYSTEM_ERROR, Some("The checkpoint is null"))
+    );
+    master.stop().await;
+}
+
+#[tokio::test]
+async fn tables_of_several_pages_and_modes_of_consumption_are_copied_whole() {
+    let name_server = TestNameServer::start().await;
+    let master = broker(&name_server, |_| {}).await;
+    let (version, count) = (r#""dataVersion":{"counter":9,"stateVersion":0,"timestamp":9}"#, 4100);
+    let entries = |entry: fn(String) -> String| {
+        let entries: Vec<_> = (0..count).map(|n| entry(format!("Name{n}"))).collect();
+        entries.join(",")
+    };
+    let topics =
+        entries(|name| format!(r#""{name}":{{"topicName":"{name}","readQueueNums":3,"writeQueueNums":2,"perm":6}}"#));
+    let groups = entries(|name| format!(r#""{name}":{{"groupName":"{name}","retryMaxTimes":5}}"#));
+    let modes =
+        r#"{"messageRequestModeMap":{"T":{"G":{"consumerGroup":"G","mode":"POP","popShareQueueNum":0,"topic":"T"}}}}"#;
+    let written = |store: &std::path::Path| {
+        let write = |name: &str, text: String| std::fs::write(store.join("config").join(name), text).unwrap();
+        write("topics.json", format!(r#"{{{version},"topicConfigTable":{{{topics}}}}}"#));
+        write("subscriptionGroup.json", format!(r#"{{{version},"subscriptionGroupTable":{{{groups}}}}}"#));
+        write("messageRequestMode.json", modes.to_owned());
+    };
+    let master = master.restart_after(written).await.unwrap();
+    let slave = broker(&name_server, slave).await;
+    // Asked without a page, a broker gives all.
+    let all = async |broker: &TestBroker| {
+        let mut tables = Vec::new();
+        for code in [
+            RequestCode::GET_ALL_TOPIC_CONFIG,
+            RequestCode::GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
+            RequestCode::GET_ALL_MESSAGE_REQUEST_MODE,
+        ] {
+            tables.push(String::from_utf8_lossy(&broker.ok(Command::request(code)).await.body.bytes()).into_owned());
+        }
+        tables
+    };
+    let theirs = all(&master).await;
+    assert!(theirs[..2].iter().all(|table| table.matches("\"Name").count() >= count), "{}", theirs[0]);
+    assert!(theirs[2].contains("POP"), "{}", theirs[2]);
+    slave.wait_for("all is copied", async |slave| (all(slave).await == theirs).then_some(())).await;
+    slave.stop().await;
+    master.stop().await;
+}

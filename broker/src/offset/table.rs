@@ -61,6 +61,24 @@ impl OffsetTable {
         self.put_all(theirs);
     }
 
+    /// Takes over where another broker is further.
+    pub(crate) fn take_further(&self, theirs: ConsumerOffsetSerializeWrapper) {
+        {
+            let mut version = self.version.lock();
+            if version.order(&theirs.data_version).is_lt() {
+                *version = theirs.data_version;
+            }
+        }
+        for (key, offsets) in theirs.offset_table {
+            self.restore(&key, |topic| {
+                for (queue_id, offset) in offsets {
+                    let own = topic.consumed.entry(queue_id).or_insert(offset);
+                    *own = offset.max(*own);
+                }
+            });
+        }
+    }
+
     fn put_all(&self, saved: ConsumerOffsetSerializeWrapper) {
         for (key, offsets) in saved.offset_table {
             self.restore(&key, |topic| topic.consumed = offsets);

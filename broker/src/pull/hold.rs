@@ -87,6 +87,11 @@ impl HeldPulls {
     /// Wakes all, and lets nobody wait any more: the broker is about to stop.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
+        self.wake_all();
+    }
+
+    /// Wakes all, whatever they wait for.
+    pub(crate) fn wake_all(&self) {
         for mut queues in self.topics.iter_mut() {
             for pull in queues.values_mut().flat_map(|held| held.drain(..)) {
                 let _ = pull.wake.send(());

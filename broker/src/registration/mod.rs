@@ -22,8 +22,8 @@ use tokio::task::JoinSet;
 
 pub(crate) use changes::TopicChanges;
 
-use crate::Broker;
 use crate::topic::{PERM_READ, PERM_WRITE};
+use crate::{Broker, replication};
 
 /// Shortest and longest time between registrations (ms), whatever is configured; as the reference.
 const PERIOD: std::ops::RangeInclusive<i32> = 10_000..=60_000;
@@ -35,6 +35,7 @@ const UNREGISTER_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Registers now, then every `registerNameServerPeriod` and with every change of a topic. Never ends.
 pub(crate) async fn keep_registered(broker: Arc<Broker>) {
+    replication::before_registration(&broker).await;
     let mut calls = JoinSet::new();
     loop {
         let pending = broker.topic_changes.take();

@@ -21,22 +21,26 @@ pub(crate) async fn keep_membership(broker: Arc<Broker>) {
         if !broker.settings().broker.enable_slave_acting_master {
             continue;
         }
-        if let Some(group) = ask(&broker).await {
-            note(&broker, &group);
+        match ask(&broker).await {
+            Ok(Some(group)) => note(&broker, &group),
+            Ok(None) => {}
+            Err(error) => tracing::debug!(error, "the name servers do not say who lives"),
         }
     }
 }
 
-async fn ask(broker: &Broker) -> Option<BrokerMemberGroup> {
+/// Who lives, as a name server sees it; `None` when it knows nobody of this name.
+pub(super) async fn ask(broker: &Broker) -> Result<Option<BrokerMemberGroup>, String> {
     let settings = broker.settings();
     let header = GetBrokerMemberGroupRequestHeader {
         cluster_name: &settings.broker.broker_cluster_name,
         broker_name: &settings.broker.broker_name,
     };
     let request = Command::request(RequestCode::GET_BROKER_MEMBER_GROUP).with_header(&header);
-    let answer = broker.name_servers.call_any(request, TIMEOUT).await.ok()?;
-    let body: GetBrokerMemberGroupResponseBody = json::from_slice(&answer.body.bytes()).ok()?;
-    body.broker_member_group
+    let answer = broker.name_servers.call_any(request, TIMEOUT).await.map_err(|error| error.to_string())?;
+    let body: GetBrokerMemberGroupResponseBody =
+        json::from_slice(&answer.body.bytes()).map_err(|error| error.to_string())?;
+    Ok(body.broker_member_group)
 }
 
 fn note(broker: &Arc<Broker>, group: &BrokerMemberGroup) {
@@ -60,7 +64,7 @@ pub(super) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// A slave follows the master that came, and nobody when it went.
+    /// A slave follows the master that came, and nobody when it went; then it may have to act for it.
     pub(super) fn apply(&self, broker: &Arc<Broker>) {
         let replication = &broker.replication;
         let settings = broker.settings();
@@ -72,6 +76,7 @@ impl Change<'_> {
             return;
         }
         tracing::info!(before, now = self.min_broker_id, "smallest id of the living brokers of this name");
+        replication.acting.send_replace(self.min_broker_id == settings.broker.broker_id);
         let has_master_gone = before == MASTER_ID || self.gone.is_some_and(|gone| replication.is_master(gone));
         if has_master_gone {
             replication.forget_master();
@@ -84,6 +89,10 @@ impl Change<'_> {
                 tokio::spawn(ask_for_master(Arc::clone(broker), address.to_owned()));
             }
             _ => {}
+        }
+        if self.min_broker_id == MASTER_ID {
+            // Their consumers are to go to the master.
+            broker.held_pulls.wake_all();
         }
     }
 }

@@ -3,7 +3,9 @@
 //! The log goes over connections of its own (`apogee_replication`). What stands in the tables of a master, its slaves ask for by
 //! requests ([`copy`]).
 
+mod acting;
 mod attach;
+mod comeback;
 mod copy;
 mod membership;
 mod quorum;
@@ -11,7 +13,7 @@ mod requests;
 mod status;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use apogee_config::{BrokerRole, BrokerSettings};
 use apogee_remoting::protocol::register::RegisterBrokerResponseHeader;
@@ -21,7 +23,9 @@ use apogee_replication::slave::Replica;
 use apogee_store::Store;
 use tokio::sync::watch;
 
+pub(crate) use acting::{NotTaken, send_elsewhere};
 pub(crate) use attach::follow;
+pub(crate) use comeback::before_registration;
 pub(crate) use copy::copy_for_ever;
 pub(crate) use membership::keep_membership;
 pub(crate) use quorum::{Quorum, check_members};
@@ -45,6 +49,10 @@ pub(crate) struct Replication {
     min_broker_id: AtomicI64,
     /// Brokers of this name that live, this one among them.
     members: AtomicI64,
+    /// Whether this broker does what only one of its name may do.
+    acting: watch::Sender<bool>,
+    /// Messages that others took while this slave acted, and attempts.
+    sent_elsewhere: AtomicUsize,
     /// End of the log at the start, which slaves may ask for.
     initial_max_offset: i64,
 }
@@ -69,6 +77,8 @@ impl Replication {
             is_fixed,
             min_broker_id: AtomicI64::new(MASTER_ID),
             members: AtomicI64::new(i64::from(settings.store.total_replicas)),
+            acting: watch::Sender::new(!is_slave),
+            sent_elsewhere: AtomicUsize::new(0),
             initial_max_offset: store.max_physical_offset(),
         }
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
-use apogee_remoting::message::properties::key;
+use apogee_remoting::message::properties::{PropertiesBuf, key};
 use apogee_remoting::message::record::{Draft, Record};
 use apogee_store::dispatch::DelayLevels;
 use apogee_store::queue::Unit;
@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::alarm::NEVER;
 use super::{Schedule, queue_of_level};
 use crate::names;
+use crate::replication::NotTaken;
 
 /// What the one who delivers keeps of a level.
 pub(super) struct Level {
@@ -59,9 +60,14 @@ pub(super) struct Delivery<'a, F> {
     pub(super) store: &'a Store,
     /// New version of the offsets after so many changes.
     pub(super) version_step: u64,
-    /// Told the topic and the bytes of each message delivered.
+    /// Told the topic and the bytes of each message delivered into this store.
     pub(super) delivered: F,
+    /// Takes the messages of a broker whose store is not its own.
+    pub(super) elsewhere: Option<&'a Elsewhere<'a>>,
 }
+
+/// Has another broker store a message.
+pub(super) type Elsewhere<'a> = dyn Fn(&Draft<'_>) -> Result<(), NotTaken> + 'a;
 
 /// A message that cannot be delivered now.
 #[derive(Debug, Error)]
@@ -70,6 +76,8 @@ enum Refused {
     Append(#[from] AppendError),
     #[error(transparent)]
     Read(#[from] io::Error),
+    #[error(transparent)]
+    NotTaken(#[from] NotTaken),
 }
 
 impl Schedule {
@@ -115,7 +123,7 @@ impl Schedule {
             if self.stopped.load(Ordering::Acquire) {
                 return NEVER;
             }
-            match deliver_message(store, unit) {
+            match deliver_message(store, unit, delivery.elsewhere) {
                 Ok(Some(delivered)) => (delivery.delivered)(&delivered.topic, delivered.size),
                 Ok(None) => {}
                 Err(refused) => return level.stuck(at, now, &refused),
@@ -134,7 +142,7 @@ struct Delivered {
 }
 
 /// Stores a message where it was meant for. `None` for one that nobody can deliver.
-fn deliver_message(store: &Store, unit: Unit) -> Result<Option<Delivered>, Refused> {
+fn deliver_message(store: &Store, unit: Unit, elsewhere: Option<&Elsewhere<'_>>) -> Result<Option<Delivered>, Refused> {
     let Some(bytes) = store.record_of(unit)? else {
         tracing::warn!(offset = unit.physical_offset, "a delayed message is no longer in the log");
         return Ok(None);
@@ -156,6 +164,13 @@ fn deliver_message(store: &Store, unit: Unit) -> Result<Option<Delivered>, Refus
     }
     // Its properties stay as they were sent, the delay included.
     let draft = Draft { topic, queue_id, ..record.draft() };
+    if let Some(elsewhere) = elsewhere {
+        let mut properties = PropertiesBuf::from_text(draft.properties);
+        // There it would wait again.
+        properties.retain(|name| !AGAIN.iter().any(|again| name == again.as_bytes()));
+        elsewhere(&Draft { properties: properties.as_bytes(), ..draft })?;
+        return Ok(None);
+    }
     match store.append(&draft) {
         Ok(appended) => Ok(Some(Delivered { topic: topic.to_owned(), size: appended.size })),
         // They do not change with time.
@@ -166,6 +181,8 @@ fn deliver_message(store: &Store, unit: Unit) -> Result<Option<Delivered>, Refus
     }
 }
 
+/// What makes a message wait.
+const AGAIN: [&str; 3] = [key::DELAY, key::TIMER_DELIVER_MS, key::TIMER_DELAY_SEC];
 /// Messages of a level that are delivered before it is the next one's turn.
 const AT_ONCE: usize = 64;
 /// A message that was refused is tried again after so many ms.

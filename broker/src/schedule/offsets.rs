@@ -61,6 +61,21 @@ impl DelayOffsets {
         }
     }
 
+    /// Takes over where another broker is further.
+    pub(crate) fn take_further(&self, theirs: DelayOffsetSerializeWrapper) {
+        let table = &mut *self.table.lock();
+        for (level, offset) in theirs.offset_table {
+            let own = table.current.offset_table.entry(level).or_insert(0);
+            *own = offset.max(*own);
+        }
+        let version = theirs.data_version.unwrap_or_default();
+        let own = table.current.data_version.get_or_insert_default();
+        if own.order(&version).is_lt() {
+            *own = version;
+        }
+        table.changes += 1;
+    }
+
     /// All levels, for those who show them.
     pub(crate) fn all(&self) -> BTreeMap<i32, i64> {
         self.table.lock().current.offset_table.clone()

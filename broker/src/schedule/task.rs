@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use apogee_config::BrokerRole;
+use apogee_remoting::message::record::Draft;
+use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
-use super::deliver::Delivery;
-use crate::Broker;
+use super::deliver::{Delivery, Elsewhere};
+use crate::{Broker, replication};
 
-/// Delivers what is due, for ever. A slave does not: what its master delivers comes to it as any message.
+/// Delivers what is due, for ever. A slave only does while it acts for its master: what that delivers comes to it as any message.
 pub(crate) async fn run(broker: Arc<Broker>) {
-    if broker.settings().store.broker_role == BrokerRole::Slave {
-        return;
-    }
     loop {
+        broker.replication.acting().await;
         broker.schedule.alarm.awake();
         let delivering = Arc::clone(&broker);
         let delivered = spawn_blocking(move || deliver_due(&delivering)).await;
@@ -28,13 +27,17 @@ pub(crate) async fn run(broker: Arc<Broker>) {
 fn deliver_due(broker: &Broker) -> i64 {
     let version_step = broker.settings().broker.delay_offset_update_version_step.max(1) as u64;
     let delivered = |topic: &str, size| broker.stats.stored(topic, 1, size);
-    let mut delivery = Delivery { store: &broker.store, version_step, delivered };
-    loop {
+    let elsewhere = |draft: &Draft<'_>| Handle::current().block_on(replication::send_elsewhere(broker, draft));
+    let elsewhere: Option<&Elsewhere<'_>> = if broker.replication.owns_log() { None } else { Some(&elsewhere) };
+    let mut delivery = Delivery { store: &broker.store, version_step, delivered, elsewhere };
+    while broker.replication.acts() {
         let next = broker.schedule.deliver(&mut delivery, broker.now());
         if next > broker.now() {
             return next;
         }
     }
+    // Asked again when this broker acts again.
+    broker.now()
 }
 
 /// Writes the offsets down if any changed since the last time.

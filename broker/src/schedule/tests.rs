@@ -94,7 +94,8 @@ impl Fixture {
     }
 
     fn turn(&self, now: i64) -> i64 {
-        self.schedule.deliver(&mut Delivery { store: &self.store, version_step: 1, delivered: |_: &str, _| {} }, now)
+        let delivered = |_: &str, _| {};
+        self.schedule.deliver(&mut Delivery { store: &self.store, version_step: 1, delivered, elsewhere: None }, now)
     }
 
     /// Bodies that were delivered, in their order.

@@ -15,6 +15,7 @@ use apogee_config::{BrokerRole, BrokerSettings, FlushDiskType};
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::server::{Peer, Reply};
 use apogee_remoting::{Command, ResponseCode};
+use apogee_store::AppendError;
 use tokio::time::timeout;
 
 use crate::answer::Refusal;
@@ -63,6 +64,10 @@ impl From<Refusal> for NotStored {
 pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) -> Reply {
     let settings = broker.settings();
     if settings.store.broker_role == BrokerRole::Slave {
+        if settings.broker.enable_slave_acting_master {
+            let reason = AppendError::NotWritable("this is a slave");
+            return Command::from(refusal(broker, &settings, &reason)).into();
+        }
         let remark = "[REJECTREQUEST]system busy, start flow control for a while";
         return Command::error(ResponseCode::SYSTEM_BUSY, remark).into();
     }

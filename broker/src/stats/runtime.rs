@@ -26,7 +26,7 @@ fn store(broker: &Broker, put: &mut impl FnMut(&str, String)) {
     let now = broker.now();
     put("bootTimestamp", broker.boot_time.to_string());
     put("runtime", days_and_hours(now - broker.boot_time));
-    put("brokerActive", "true".to_owned());
+    put("brokerActive", broker.replication.acts().to_string());
     put("brokerVersion", apogee_remoting::command::VERSION_5_5_0.to_string());
     put("brokerVersionDesc", "V5_5_0".to_owned());
     put("commitLogDiskRatio", used.to_string());

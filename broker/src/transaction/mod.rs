@@ -9,6 +9,7 @@
 mod ask;
 mod check;
 mod end;
+mod escape;
 mod halves;
 mod load;
 mod metrics;

@@ -3,28 +3,30 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apogee_config::BrokerRole;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use super::{GROUP, HALF_TOPIC, OP_HALF_TOPIC, QUEUE, check, notes};
+use super::{GROUP, HALF_TOPIC, OP_HALF_TOPIC, QUEUE, check, escape, notes};
 use crate::Broker;
 use crate::thread::on_thread;
 
-/// Looks after halves again and again. A slave leaves that to its master.
+/// Looks after halves again and again. A slave leaves that to its master, and while it acts for that hands them to others.
 pub(crate) async fn check_for_ever(broker: Arc<Broker>) {
     loop {
         sleep(millis(broker.settings().broker.transaction_check_interval)).await;
-        if broker.settings().store.broker_role == BrokerRole::Slave {
+        if !broker.replication.acts() {
             continue;
         }
-        let checking = Arc::clone(&broker);
+        let (checking, owns_log) = (Arc::clone(&broker), broker.replication.owns_log());
+        let check = move || if owns_log { check::check(&checking) } else { escape::hand_over(&checking) };
         // A panic was reported by the panic hook; the next turn is another try.
-        let Ok(checked) = spawn_blocking(move || check::check(&checking)).await else { continue };
+        let Ok(checked) = spawn_blocking(check).await else { continue };
         if let Err(error) = checked {
             tracing::error!(%error, "half messages cannot be read");
         }
-        note_progress(&broker).await;
+        if owns_log {
+            note_progress(&broker).await;
+        }
     }
 }
 
@@ -69,7 +71,9 @@ pub(crate) async fn stop(broker: &Arc<Broker>) {
         save_metrics(&stopping);
     })
     .await;
-    note_progress(broker).await;
+    if broker.replication.owns_log() {
+        note_progress(broker).await;
+    }
 }
 
 /// Writes the number of pending transactions down if it changed.

@@ -83,6 +83,13 @@ impl TestBroker {
         self.running.stop().await;
     }
 
+    /// Ends the broker as a signal does; its files and ports stay.
+    pub async fn pause(self) -> Paused {
+        drop(self.client);
+        self.running.stop().await;
+        Paused { folder: self.folder, settings: self.settings }
+    }
+
     async fn run(folder: TempDir, settings: BrokerSettings) -> Self {
         Self::try_run(folder, settings).await.unwrap()
     }
@@ -137,6 +144,19 @@ impl TestBroker {
             assert!(Instant::now() < deadline, "in vain waited for: {what}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+    }
+}
+
+/// A broker that ended and may go on.
+pub struct Paused {
+    folder: TempDir,
+    settings: BrokerSettings,
+}
+
+impl Paused {
+    /// Starts it again.
+    pub async fn go_on(self) -> TestBroker {
+        Box::pin(TestBroker::run(self.folder, self.settings)).await
     }
 }
 

@@ -1,6 +1,7 @@
-//! What a slave takes over from its master besides the log: topics, groups, offsets and modes of consumption. It asks a master
+//! What a slave takes over from its master besides the log: topics, groups, offsets, modes of consumption, how far a timer wheel is. It asks a master
 //! of either kind by the requests that the reference's slaves use.
 
+mod back;
 mod pages;
 mod tables;
 
@@ -9,6 +10,8 @@ use std::time::Duration;
 
 use apogee_remoting::{Command, ResponseCode};
 use tokio::time::Instant;
+
+pub(super) use back::take_back;
 
 use crate::Broker;
 
@@ -23,7 +26,8 @@ pub(crate) async fn copy_for_ever(broker: Arc<Broker>) {
         known.mark_unchanged();
         if let Some(master) = broker.replication.master_address() {
             let is_due = copied.as_ref().is_none_or(|(whose, when)| *whose != master || when.elapsed() >= PERIOD);
-            if is_due && master != broker.address {
+            // What a slave that acts knows is newer; a master that comes back takes it over first.
+            if is_due && master != broker.address && !broker.replication.acts() {
                 copied = copy_all(&broker, &master).await.then(|| (master, Instant::now()));
             }
         }
@@ -40,6 +44,7 @@ async fn copy_all(broker: &Arc<Broker>, master: &str) -> bool {
         ("delay offsets", tables::delay_offsets(broker, master).await),
         ("groups", tables::groups(broker, master).await),
         ("modes of consumption", tables::request_modes(broker, master).await),
+        ("the timer's progress", tables::timer(broker, master).await),
     ];
     let mut is_complete = true;
     for (what, result) in copied {
@@ -51,8 +56,8 @@ async fn copy_all(broker: &Arc<Broker>, master: &str) -> bool {
     is_complete
 }
 
-/// Sends a request to the master; what it answers, if that is a success.
-async fn ask(broker: &Broker, master: &str, request: Command) -> Result<Command, String> {
+/// Sends a request to another broker; what it answers, if that is a success.
+pub(super) async fn ask(broker: &Broker, master: &str, request: Command) -> Result<Command, String> {
     let answer = broker.client.call(master, request, TIMEOUT).await.map_err(|error| error.to_string())?;
     match answer.response_code() {
         ResponseCode::SUCCESS => Ok(answer),

@@ -7,7 +7,7 @@ use apogee_remoting::protocol::group::{
     GetAllSubscriptionGroupRequestHeader, GetAllSubscriptionGroupResponseHeader, SubscriptionGroupWrapper,
 };
 use apogee_remoting::protocol::offset::ConsumerOffsetSerializeWrapper;
-use apogee_remoting::protocol::schedule::DelayOffsetSerializeWrapper;
+use apogee_remoting::protocol::schedule::{DelayOffsetSerializeWrapper, TimerMetricsSerializeWrapper};
 use apogee_remoting::protocol::topic::{
     GetAllTopicConfigRequestHeader, GetAllTopicConfigResponseHeader, TopicConfigAndMappingSerializeWrapper,
     TopicConfigSerializeWrapper,
@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 use super::ask;
 use super::pages::{PAGE_SIZE, Page, gather};
 use crate::thread::on_thread;
+use crate::timer::CheckPoint;
 use crate::{Broker, schedule, tasks};
 
 /// Topics (21).
@@ -94,6 +95,30 @@ pub(super) async fn request_modes(broker: &Arc<Broker>, master: &str) -> Result<
     on_thread(move || saving.request_modes.take_over(modes)).await.map_err(|error| error.to_string())
 }
 
-fn parse<T: DeserializeOwned>(answer: &Command) -> Result<T, String> {
+/// How far the master's timer wheel is, and how many messages wait for it (60, 61). A master without a wheel answers errors.
+pub(super) async fn timer(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
+    if !broker.settings().store.timer_wheel_enable {
+        return Ok(());
+    }
+    let ask = async |code| {
+        let answer = broker.client.call(master, Command::request(code), super::TIMEOUT).await;
+        let answer = answer.map_err(|error| error.to_string())?;
+        Ok::<_, String>(Some(answer).filter(|answer| answer.response_code() == ResponseCode::SUCCESS))
+    };
+    let check_point = match ask(RequestCode::GET_TIMER_CHECK_POINT).await? {
+        Some(answer) => Some(CheckPoint::parse(&answer.body.bytes())?),
+        None => None,
+    };
+    let metrics = ask(RequestCode::GET_TIMER_METRICS).await?;
+    let metrics = metrics.as_ref().map(parse::<TimerMetricsSerializeWrapper>).transpose()?;
+    let saving = Arc::clone(broker);
+    let saved = on_thread(move || {
+        check_point.map_or(Ok(()), |theirs| saving.timer.take_over(theirs))?;
+        metrics.map_or(Ok(()), |theirs| saving.timer.take_over_metrics(&theirs))
+    });
+    saved.await.map_err(|error| error.to_string())
+}
+
+pub(super) fn parse<T: DeserializeOwned>(answer: &Command) -> Result<T, String> {
     json::from_slice(&answer.body.bytes()).map_err(|error| error.to_string())
 }

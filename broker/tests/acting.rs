@@ -1,0 +1,118 @@
+//! A slave acts for its master while that is gone.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod harness;
+
+use apogee_config::{BrokerRole, BrokerSettings};
+use apogee_remoting::protocol::kv::KVTable;
+use apogee_remoting::protocol::offset::UpdateConsumerOffsetRequestHeader;
+use apogee_remoting::protocol::send::SendMessageRequestHeader;
+use apogee_remoting::{Command, RequestCode, ResponseCode, json};
+use harness::{TestBroker, TestNameServer, pull_header, send_header};
+
+async fn broker(name_server: &TestNameServer, change: impl FnOnce(&mut BrokerSettings)) -> TestBroker {
+    let address = name_server.address.clone();
+    let start = TestBroker::start_with(|settings| {
+        settings.broker.namesrv_addr = Some(address);
+        settings.broker.enable_slave_acting_master = true;
+        settings.broker.enable_remote_escape = true;
+        settings.broker.sync_broker_member_group_period = 20;
+        settings.broker.transaction_check_interval = 20;
+        // Nobody but the one who acts asks about a half in the time of this test.
+        settings.broker.transaction_time_out = 600_000;
+        "1h".clone_into(&mut settings.store.message_delay_level);
+        settings.store.total_replicas = 2;
+        change(settings);
+    });
+    Box::pin(start).await
+}
+
+fn slave(settings: &mut BrokerSettings) {
+    settings.store.broker_role = BrokerRole::Slave;
+    settings.broker.broker_id = 1;
+    // When a message is due, is what the one says who delivers it.
+    "1s".clone_into(&mut settings.store.message_delay_level);
+}
+
+async fn info(broker: &TestBroker, key: &str) -> String {
+    let answer = broker.ok(Command::request(RequestCode::GET_BROKER_RUNTIME_INFO)).await;
+    json::from_slice::<KVTable>(&answer.body.bytes()).unwrap().table.remove(key).unwrap()
+}
+
+async fn body(broker: &TestBroker, code: RequestCode) -> String {
+    String::from_utf8_lossy(&broker.ok(Command::request(code)).await.body.bytes()).into_owned()
+}
+
+#[tokio::test]
+async fn a_slave_delivers_and_hands_over_until_its_master_is_back() {
+    let name_server = TestNameServer::start().await;
+    let master = broker(&name_server, |_| {}).await;
+    // What the slave has to know before it acts.
+    master.send("T", 0, "not delayed").await;
+    master.ok(TestBroker::request(RequestCode::PULL_MESSAGE, &pull_header("G", "T"))).await;
+    let slave = broker(&name_server, slave).await;
+    slave
+        .wait_for("the slave knows topic and group", async |slave| {
+            let topics = body(slave, RequestCode::GET_ALL_TOPIC_CONFIG).await;
+            let groups = body(slave, RequestCode::GET_ALL_SUBSCRIPTIONGROUP_CONFIG).await;
+            (topics.contains("\"T\"") && groups.contains("\"G\"")).then_some(())
+        })
+        .await;
+    let other = broker(&name_server, |settings| settings.broker.broker_name = "broker-b".to_owned()).await;
+    other.send("T", 0, "first of its topic here").await;
+    master.send_with("T", 0, "DELAY\u{1}1\u{2}", "delayed").await;
+    master.send_with("T", 0, "TRAN_MSG\u{1}true\u{2}PGROUP\u{1}PG\u{2}UNIQ_KEY\u{1}U\u{2}", "half").await;
+    let end = info(&master, "commitLogMaxOffset").await;
+    slave
+        .wait_for("the slave has everything", async |slave| {
+            (info(slave, "commitLogMaxOffset").await == end).then_some(())
+        })
+        .await;
+    assert_eq!([info(&master, "brokerActive").await, info(&slave, "brokerActive").await], ["true", "false"]);
+
+    let master = master.pause().await;
+    let pulled = async |other: &TestBroker| {
+        let mut bodies = Vec::new();
+        for queue_id in 0..8 {
+            let header =
+                apogee_remoting::protocol::pull::PullMessageRequestHeader { queue_id, ..pull_header("G", "T") };
+            let answer = other.call(TestBroker::request(RequestCode::PULL_MESSAGE, &header)).await;
+            if answer.response_code() == ResponseCode::SUCCESS {
+                bodies.push(String::from_utf8_lossy(&answer.body.bytes()).into_owned());
+            }
+        }
+        bodies.concat().contains("delayed").then_some(())
+    };
+    other.wait_for("the delayed message is delivered elsewhere", pulled).await;
+    let half = Command::request(RequestCode::GET_MAX_OFFSET)
+        .with_field("topic", "RMQ_SYS_TRANS_HALF_TOPIC")
+        .with_field("queueId", "0");
+    other
+        .wait_for("the half waits elsewhere", async |other| {
+            (other.ok(half.clone()).await.field("offset") == Some("1")).then_some(())
+        })
+        .await;
+    slave
+        .wait_for("the slave notes that", async |slave| {
+            body(slave, RequestCode::GET_ALL_CONSUMER_OFFSET).await.contains("CID_RMQ_SYS_TRANS\":{0:1}").then_some(())
+        })
+        .await;
+    assert_eq!(info(&slave, "brokerActive").await, "true");
+    let send: SendMessageRequestHeader<'_> = send_header("T");
+    let refused = slave.call(TestBroker::request(RequestCode::SEND_MESSAGE, &send).with_body("x".to_owned())).await;
+    assert_eq!(refused.response_code(), ResponseCode::SERVICE_NOT_AVAILABLE);
+    let commit = UpdateConsumerOffsetRequestHeader { consumer_group: "G", topic: "T", queue_id: 0, commit_offset: 7 };
+    slave.ok(TestBroker::request(RequestCode::UPDATE_CONSUMER_OFFSET, &commit)).await;
+
+    let master = master.go_on().await;
+    slave
+        .wait_for("the master is back", async |slave| (info(slave, "brokerActive").await == "false").then_some(()))
+        .await;
+    // All of that it knew before anybody heard of it.
+    let offsets = body(&master, RequestCode::GET_ALL_CONSUMER_OFFSET).await;
+    assert!(offsets.contains("CID_RMQ_SYS_TRANS\":{0:1}") && offsets.contains("\"T@G\":{0:7}"), "{offsets}");
+    assert!(body(&master, RequestCode::GET_ALL_DELAY_OFFSET).await.contains("{1:1}"));
+    slave.stop().await;
+    other.stop().await;
+    master.stop().await;
+}
