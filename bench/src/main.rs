@@ -8,6 +8,7 @@ mod echo;
 mod generate;
 mod proof;
 mod pull;
+mod replication;
 mod report;
 mod send;
 mod server_process;
@@ -40,6 +41,8 @@ enum Command {
     Connections(connections::Options),
     /// Runs ours, the reference and the echo server in turn under the same load.
     Compare(compare::Options),
+    /// Measures masters with slaves, ours and the reference's in turn.
+    Replication(replication::Options),
     /// Sends a few messages by way of a name server and receives them.
     Proof(proof::Options),
 }
@@ -52,6 +55,7 @@ fn main() -> anyhow::Result<()> {
         Command::Tail(options) => tail::run(&options),
         Command::Connections(options) => connections::run(&options),
         Command::Compare(options) => compare::run(&options),
+        Command::Replication(options) => replication::run(&options),
         Command::Proof(options) => proof::run(&options),
     }
 }

@@ -2,8 +2,8 @@
 
 mod bare;
 mod experiment;
-mod machine;
-mod servers;
+pub mod machine;
+pub mod servers;
 mod table;
 
 use std::path::PathBuf;

@@ -72,6 +72,8 @@ pub struct Running {
     server: Option<Process>,
     again: Box<dyn Fn() -> Command>,
     address: String,
+    /// Where slaves connect.
+    ha_address: String,
     home: TempDir,
 }
 
@@ -89,11 +91,18 @@ impl Running {
             });
             let (server, line) = Process::start(again(), "echo listens on ")?;
             let address = line.rsplit(' ').next().unwrap_or_default().to_owned();
-            return Ok(Self { name_server: None, server: Some(server), again, address, home });
+            return Ok(Self {
+                name_server: None,
+                server: Some(server),
+                again,
+                address,
+                ha_address: String::new(),
+                home,
+            });
         }
         ensure!(kind != Kind::Bare, "bare system calls are no server");
-        let (name_server_port, port) = (free_port()?, free_port()?);
-        let files = Files::write(home.path(), name_server_port, port, settings)?;
+        let (port, ha_port) = (free_port()?, free_port()?);
+        let files = Files::write(home.path(), [free_port()?, port, ha_port], settings)?;
         let (site, at) = (site.clone(), home.path().to_owned());
         let command = move |role: &str, conf: &Path| {
             let mut command = if kind == Kind::Ours {
@@ -111,13 +120,24 @@ impl Running {
         let (name_server, _) = Process::start(command("namesrv", &files.name_server), "boot success")?;
         let again = Box::new(move || command("broker", &files.broker));
         let (broker, _) = Process::start(again(), "boot success")?;
-        let address = format!("127.0.0.1:{port}");
-        Ok(Self { name_server: Some(name_server), server: Some(broker), again, address, home })
+        let (address, ha_address) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{ha_port}"));
+        Ok(Self { name_server: Some(name_server), server: Some(broker), again, address, ha_address, home })
     }
 
     /// Where it serves, host:port.
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// Where slaves connect, host:port.
+    pub fn ha_address(&self) -> &str {
+        &self.ha_address
+    }
+
+    /// Sends the measured process a signal.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        let pid = Pid::from_raw(self.pid() as i32).context("no process")?;
+        Ok(kill_process(pid, signal)?)
     }
 
     /// The process to measure.
@@ -160,7 +180,7 @@ struct Files {
 }
 
 impl Files {
-    fn write(home: &Path, name_server_port: u16, port: u16, settings: &str) -> Result<Self> {
+    fn write(home: &Path, [name_server_port, port, ha_port]: [u16; 3], settings: &str) -> Result<Self> {
         let (name_server, broker) = (home.join("namesrv.conf"), home.join("broker.conf"));
         let at = home.display();
         fs::write(
@@ -175,9 +195,8 @@ impl Files {
             format!(
                 "brokerClusterName=bench\nbrokerName=bench\nbrokerId=0\nbrokerRole=ASYNC_MASTER\n\
                  flushDiskType=ASYNC_FLUSH\nnamesrvAddr=127.0.0.1:{name_server_port}\nbrokerIP1=127.0.0.1\n\
-                 bindAddress=127.0.0.1\nlistenPort={port}\nhaListenPort={ha}\nstorePathRootDir={at}/store\n\
-                 storePathCommitLog={at}/store/commitlog\n{settings}",
-                ha = free_port()?
+                 bindAddress=127.0.0.1\nlistenPort={port}\nhaListenPort={ha_port}\nstorePathRootDir={at}/store\n\
+                 storePathCommitLog={at}/store/commitlog\n{settings}"
             ),
         )?;
         Ok(Self { name_server, broker })
