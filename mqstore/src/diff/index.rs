@@ -1,5 +1,7 @@
 //! Comparing index files: their items in order, wherever one file ends and the next begins.
 
+use std::collections::BTreeSet;
+
 use super::{Common, Side};
 use crate::error::Error;
 use crate::index::{IndexFiles, Items};
@@ -12,9 +14,10 @@ pub(super) fn differ(a: &Side, b: &Side, common: Common, output: &mut Output) ->
     loop {
         let [found_a, found_b] = [next(&mut items[0], common)?, next(&mut items[1], common)?];
         if found_a != found_b {
-            output.line(format_args!("index: first difference: {} in A, {} in B", show(found_a), show(found_b)))?;
-            if let Some((_, to)) = found_a.or(found_b) {
-                output.line(format_args!("  {}", a.record_with(to)?))?;
+            let [in_a, in_b] = [found_a.as_ref(), found_b.as_ref()];
+            output.line(format_args!("index: first difference: {} in A, {} in B", show(in_a), show(in_b)))?;
+            if let Some((to, _)) = in_a.or(in_b) {
+                output.line(format_args!("  {}", a.record_with(*to)?))?;
             }
             return Ok(true);
         }
@@ -29,17 +32,23 @@ fn items_of(files: &IndexFiles) -> Result<Option<Items<'_>>, Error> {
     if files.has_items() { Ok(Some(Items::new(files, files.require_shape()?))) } else { Ok(None) }
 }
 
-/// Hash and physical offset of the next item that leads into the common part.
-fn next(items: &mut Option<Items<'_>>, common: Common) -> Result<Option<(i32, i64)>, Error> {
+/// The physical offset of the next record in the common part that items lead to, and their hashes. After a kill the reference
+/// indexes the last record of a file again: items that are there twice count once.
+fn next(items: &mut Option<Items<'_>>, common: Common) -> Result<Option<(i64, BTreeSet<i32>)>, Error> {
     let Some(items) = items else { return Ok(None) };
     while let Some(found) = items.next()? {
-        if (common.from..common.to).contains(&found.item.physical_offset) {
-            return Ok(Some((found.item.hash, found.item.physical_offset)));
+        let to = found.item.physical_offset;
+        let mut hashes = BTreeSet::from([found.item.hash]);
+        while items.peek()?.is_some_and(|next| next.item.physical_offset == to) {
+            hashes.extend(items.next()?.map(|found| found.item.hash));
+        }
+        if (common.from..common.to).contains(&to) {
+            return Ok(Some((to, hashes)));
         }
     }
     Ok(None)
 }
 
-fn show(found: Option<(i32, i64)>) -> String {
-    found.map_or("no item".to_owned(), |(hash, to)| format!("hash {hash} leads to {to}"))
+fn show(found: Option<&(i64, BTreeSet<i32>)>) -> String {
+    found.map_or("no item".to_owned(), |(to, hashes)| format!("hashes {hashes:?} lead to {to}"))
 }
