@@ -62,6 +62,24 @@ async fn a_message_that_waits_outlives_a_restart_and_comes_once() {
     broker.stop().await;
 }
 
+/// What waits longer than its level allows now is due; what waits less comes when it was promised.
+#[tokio::test(flavor = "multi_thread")]
+async fn levels_that_change_between_restarts_hold_up_nothing() {
+    let broker = start().await;
+    broker.send_with("Shortened", 0, "DELAY\u{1}2\u{2}", "of an hour").await;
+    let broker = broker.restart_with(|settings| settings.store.message_delay_level = "1s 1s".into()).await;
+    arrived(&broker, "Shortened", 0).await;
+
+    broker.send_with("Lengthened", 0, LEVEL_1, "of a second").await;
+    let broker = broker.restart_with(|settings| settings.store.message_delay_level = "1h 1s".into()).await;
+    arrived(&broker, "Lengthened", 0).await;
+
+    broker.send_with("Dropped", 0, "DELAY\u{1}2\u{2}", "of a level that goes").await;
+    let broker = broker.restart_with(|settings| settings.store.message_delay_level = "1h".into()).await;
+    arrived(&broker, "Dropped", 0).await;
+    broker.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_level_is_a_number_and_at_most_the_last_one() {
     let broker = start().await;

@@ -14,9 +14,10 @@ use apogee_remoting::client::{Client, ClientOptions};
 use apogee_remoting::message::record::{Record, entries};
 use apogee_remoting::protocol::filter::{ConsumerFilterData, ConsumerFilters};
 use apogee_remoting::protocol::heartbeat::{ConsumerData, HeartbeatData};
-use apogee_remoting::protocol::offset::GetMaxOffsetRequestHeader;
+use apogee_remoting::protocol::offset::{GetMaxOffsetRequestHeader, QueryConsumerOffsetRequestHeader};
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::schedule::DelayOffsetSerializeWrapper;
+use apogee_remoting::protocol::send_back::ConsumerSendMsgBackRequestHeader;
 use apogee_remoting::protocol::subscription::SubscriptionData;
 use apogee_remoting::protocol::transaction::{CheckTransactionStateRequestHeader, EndTransactionRequestHeader};
 use apogee_remoting::server::{Peer, Reply, Service};
@@ -54,6 +55,46 @@ async fn pending_delays_are_delivered() {
                 (delivered == sent).then_some(())
             })
             .await;
+        broker.stop().await;
+    }
+}
+
+/// Four retries wait: they come once, the group goes on behind what it had consumed, and what it gives up is a dead letter.
+#[tokio::test(flavor = "multi_thread")]
+async fn pending_retries_are_delivered() {
+    const GROUP: &str = "GoldenRetryGroup";
+    for name in ["retry-dlq", "retry-dlq-4x"] {
+        let broker = TestBroker::start_with(|settings| unpack(name, settings)).await;
+        let (retry, dead) = (format!("%RETRY%{GROUP}"), format!("%DLQ%{GROUP}"));
+        let committed = committed(&broker, GROUP, &retry, 0).await;
+        assert_eq!(committed, 19, "{name}");
+        broker.wait_for("the retries", async |broker| (end(broker, &retry, 0).await >= 23).then_some(())).await;
+        let broker = broker.restart().await;
+        let header = PullMessageRequestHeader { queue_offset: committed, ..pull_header(GROUP, &retry) };
+        let pulled = broker.ok(TestBroker::request(RequestCode::PULL_MESSAGE, &header)).await;
+        let bytes = pulled.body.bytes();
+        let retries: Vec<_> = entries(&bytes).map(Result::unwrap).collect();
+        let numbers: BTreeSet<i32> = retries.iter().filter_map(|retry| retry.properties.get_number("n")).collect();
+        assert_eq!((retries.len(), numbers), (4, BTreeSet::from([2, 8, 14, 20])), "{name}");
+        for retry in &retries {
+            assert_eq!((retry.reconsume_times, retry.properties.get_str("RETRY_TOPIC")), (1, Some("GoldenRetry")));
+        }
+        assert_eq!((end(&broker, &retry, 0).await, end(&broker, &dead, 0).await), (23, 9), "{name}");
+        for queue_id in 0..2 {
+            let at = self::committed(&broker, GROUP, "GoldenRetry", queue_id).await;
+            assert_eq!((at, end(&broker, "GoldenRetry", queue_id).await), (12, 12), "{name}");
+        }
+        let back = ConsumerSendMsgBackRequestHeader {
+            offset: retries[0].physical_offset,
+            group: GROUP,
+            delay_level: -1,
+            origin_msg_id: None,
+            origin_topic: Some("GoldenRetry"),
+            unit_mode: false,
+            max_reconsume_times: None,
+        };
+        broker.ok(TestBroker::request(RequestCode::CONSUMER_SEND_MSG_BACK, &back)).await;
+        broker.wait_for("the dead letter", async |broker| (end(broker, &dead, 0).await == 10).then_some(())).await;
         broker.stop().await;
     }
 }
@@ -111,7 +152,6 @@ impl Service for Questions {
     }
 }
 
-/// Puts a golden store where the broker will look for its own, with the sizes that it was written with.
 /// Expressions that are registered in the file, and others, let the same messages pass as in the reference.
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_let_the_same_pass() {
@@ -255,6 +295,7 @@ fn golden_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/golden")
 }
 
+/// Puts a golden store where the broker will look for its own, with the sizes that it was written with.
 fn unpack(name: &str, settings: &mut BrokerSettings) {
     let store = &mut settings.store;
     let packed = File::open(golden_folder().join(format!("{name}.tar.zst"))).unwrap();
@@ -265,6 +306,14 @@ fn unpack(name: &str, settings: &mut BrokerSettings) {
     store.max_hash_slot_num = 100;
     store.max_index_num = 400;
     store.file_reserved_time = 87_600;
+}
+
+/// How far a group is with a queue.
+async fn committed(broker: &TestBroker, group: &str, topic: &str, queue_id: i32) -> i64 {
+    let header =
+        QueryConsumerOffsetRequestHeader { consumer_group: group, topic, queue_id, set_zero_if_not_found: None };
+    let answer = broker.ok(TestBroker::request(RequestCode::QUERY_CONSUMER_OFFSET, &header)).await;
+    answer.field("offset").unwrap().parse().unwrap()
 }
 
 /// Number of messages that ever were in the first four queues of a topic.

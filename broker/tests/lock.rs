@@ -1,4 +1,4 @@
-//! Locks over the brokers of a set (`lockInStrictMode`).
+//! Locks of queues, over a restart and over the brokers of a set (`lockInStrictMode`).
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -7,10 +7,13 @@ mod harness;
 use std::collections::BTreeSet;
 
 use apogee_config::{BrokerRole, BrokerSettings};
+use apogee_remoting::message::record::entries;
 use apogee_remoting::protocol::lock::{LockBatchRequestBody, LockBatchResponseBody, UnlockBatchRequestBody};
 use apogee_remoting::protocol::message_queue::MessageQueue;
+use apogee_remoting::protocol::offset::{QueryConsumerOffsetRequestHeader, UpdateConsumerOffsetRequestHeader};
+use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::{Command, RequestCode, json};
-use harness::{TestBroker, TestNameServer};
+use harness::{TestBroker, TestNameServer, pull_header};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_strict_lock_is_held_by_most_of_the_set() {
@@ -34,6 +37,35 @@ async fn a_strict_lock_is_held_by_most_of_the_set() {
     assert_eq!(lock(&master, "a", false).await, BTreeSet::new());
     assert_eq!(lock(&master, "a", true).await, [queue()].into());
     master.stop().await;
+}
+
+/// Locks end with the broker, and whoever takes one next goes on where its group was.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ordered_group_goes_on_after_a_restart() {
+    let broker = TestBroker::start().await;
+    for number in 0..6 {
+        assert_eq!(broker.send("T", 0, &number.to_string()).await, number);
+    }
+    assert_eq!(lock(&broker, "a", false).await, [queue()].into());
+    assert_eq!(lock(&broker, "b", false).await, BTreeSet::new());
+    // Who pulls makes the group.
+    broker.ok(TestBroker::request(RequestCode::PULL_MESSAGE, &pull_header("G", "T"))).await;
+    let commit = UpdateConsumerOffsetRequestHeader { consumer_group: "G", topic: "T", queue_id: 0, commit_offset: 3 };
+    broker.ok(TestBroker::request(RequestCode::UPDATE_CONSUMER_OFFSET, &commit)).await;
+
+    let broker = broker.restart().await;
+    assert_eq!(lock(&broker, "b", false).await, [queue()].into());
+    assert_eq!(lock(&broker, "a", false).await, BTreeSet::new());
+    let query =
+        QueryConsumerOffsetRequestHeader { consumer_group: "G", topic: "T", queue_id: 0, set_zero_if_not_found: None };
+    let at = broker.ok(TestBroker::request(RequestCode::QUERY_CONSUMER_OFFSET, &query)).await;
+    assert_eq!(at.field("offset"), Some("3"));
+    let header = PullMessageRequestHeader { queue_offset: 3, ..pull_header("G", "T") };
+    let pulled = broker.ok(TestBroker::request(RequestCode::PULL_MESSAGE, &header)).await;
+    let bytes = pulled.body.bytes();
+    let bodies: Vec<_> = entries(&bytes).map(|record| record.unwrap().body).collect();
+    assert_eq!(bodies, [b"3", b"4", b"5"]);
+    broker.stop().await;
 }
 
 /// A broker of a set of two.

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod site;
+
 use std::net::TcpListener;
 use std::path::Path;
 use std::time::{Duration, Instant};

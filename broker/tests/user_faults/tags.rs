@@ -1,10 +1,13 @@
 //! Tags of batches, tags of equal hash, and filters that are none of tags.
 
 use apogee_remoting::message::batch::BatchMember;
-use apogee_remoting::{RequestCode, ResponseCode};
+use apogee_remoting::message::java_hash::java_hash;
+use apogee_remoting::protocol::heartbeat::{ConsumerData, HeartbeatData};
+use apogee_remoting::protocol::subscription::SubscriptionData;
+use apogee_remoting::{Command, RequestCode, ResponseCode, json};
 
 use crate::harness::TestBroker;
-use crate::{messages, pull, readable, send};
+use crate::{messages, pull, readable, request, send};
 
 /// B23 (3476): members of a batch without a last separator were stored as "TagACLUSTER...", and who asked for TagA got nothing.
 #[tokio::test(flavor = "multi_thread")]
@@ -56,6 +59,40 @@ async fn b25_a_filter_that_is_not_served_is_named() {
         let answer = broker.call(request).await;
         assert_eq!(answer.response_code(), ResponseCode::SYSTEM_ERROR);
         assert!(answer.remark.as_ref().unwrap().ends_with("filter message by SQL92"), "{:?}", answer.remark);
+    }
+    broker.stop().await;
+}
+
+/// B25 (7039): messages given back were looked at by the tags of their group's subscription once more, and lost to one that
+/// had changed.
+#[tokio::test(flavor = "multi_thread")]
+async fn b25_a_retry_comes_whatever_tags_its_group_wants_now() {
+    let broker = TestBroker::start_with(|settings| settings.store.message_delay_level = "1s".into()).await;
+    let subscription = |topic: &str, tag: &str| SubscriptionData {
+        topic: topic.into(),
+        sub_string: tag.into(),
+        code_set: (tag != "*").then(|| java_hash(tag.as_bytes())).into_iter().collect(),
+        ..SubscriptionData::default()
+    };
+    let consumer = ConsumerData {
+        group_name: "G".into(),
+        subscription_data_set: vec![subscription("T", "TagB"), subscription("%RETRY%G", "*")],
+        ..ConsumerData::default()
+    };
+    let data = HeartbeatData { client_id: "c".into(), consumer_data_set: vec![consumer], ..HeartbeatData::default() };
+    broker.ok(Command::request(RequestCode::HEART_BEAT).with_body(json::to_vec(&data))).await;
+    broker.send_with("T", 0, "TAGS\u{1}TagA\u{2}", "x").await;
+    let back = [("offset", "0"), ("group", "G"), ("delayLevel", "1"), ("originTopic", "T")];
+    broker.ok(request(RequestCode::CONSUMER_SEND_MSG_BACK, &back)).await;
+    readable(&broker, "%RETRY%G", 1).await;
+    // By what is registered, as consumers pull that did not change what they want.
+    let registered = pull("%RETRY%G", 0, "", 0).with_field("sysFlag", "0");
+    for pull in [registered, pull("%RETRY%G", 0, "*", 0)] {
+        let pulled = broker.call(pull).await;
+        assert_eq!(
+            messages(&pulled, |record| record.properties.get_str("TAGS").map(str::to_owned)),
+            [Some("TagA".into())]
+        );
     }
     broker.stop().await;
 }

@@ -1,19 +1,10 @@
 //! A broker that is killed again and again under load keeps what it acknowledged.
 //!
 //! Senders fill a queue each, one message at a time or in batches, through files that roll and expire, with synchronous and
-//! asynchronous flush; the broker is killed at any time, also while it starts. `APOGEE_KILLS` says how often (5).
-
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
-mod harness;
+//! asynchronous flush; the broker is killed at any time, also while it starts.
 
 use std::collections::{BTreeMap, HashSet};
-use std::env;
-use std::fs;
-use std::io::{BufRead, BufReader};
 use std::ops::Range;
-use std::process::{Child, Command as Program, Stdio};
-use std::time::Duration;
 
 use apogee_remoting::client::Client;
 use apogee_remoting::message::batch::BatchMember;
@@ -22,26 +13,28 @@ use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::query::QueryMessageRequestHeader;
 use apogee_remoting::protocol::send::SendMessageRequestHeaderV2;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
-use harness::{TIMEOUT, free_ports, new_client, pull_header};
-use tempfile::TempDir;
 
-const QUEUES: i32 = 4;
+use crate::harness::site::Site;
+use crate::harness::{TIMEOUT, new_client, pull_header};
+use crate::{QUEUES, kills, some_time};
+
 const TOPIC: &str = "killed";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_broker_keeps_what_it_acknowledged() {
-    let kills = env::var("APOGEE_KILLS").map_or(5, |kills| kills.parse().unwrap());
-    let site = Site { folder: tempfile::tempdir().unwrap(), port: free_ports() };
+    let kills = kills();
+    let site = Site::new("");
     let mut senders: Vec<_> = (0..QUEUES).map(Sender::new).collect();
     for round in 0..kills {
-        let (sync_flush, expiring) = (round % 2 == 0, round % 5 == 3);
+        let expiring = round % 5 == 3;
+        let lines = lines(round % 2 == 0, expiring);
         for _ in 0..fastrand::u8(..3) {
             // killed while it recovers what the kill before has left
-            let mut starting = site.spawn(sync_flush, expiring);
-            tokio::time::sleep(Duration::from_millis(fastrand::u64(..60))).await;
-            kill(&mut starting);
+            let starting = site.spawn(&lines);
+            some_time(0..60).await;
+            drop(starting);
         }
-        let mut broker = site.start(sync_flush, expiring);
+        let broker = site.start(&lines);
         let address = site.address();
         // while files go, what was read a moment ago is no longer there
         for sender in senders.iter_mut().filter(|_| !expiring) {
@@ -57,65 +50,26 @@ async fn a_killed_broker_keeps_what_it_acknowledged() {
                 })
             })
             .collect();
-        tokio::time::sleep(Duration::from_millis(fastrand::u64(50..300))).await;
-        kill(&mut broker);
+        some_time(50..300).await;
+        drop(broker);
         senders = Vec::new();
         for sender in working {
             senders.push(sender.await.unwrap());
         }
     }
-    let mut broker = site.start(true, false);
+    let _broker = site.start(&lines(true, false));
     for sender in &mut senders {
         sender.check(&site.address()).await;
         assert!(sender.messages.len() > kills, "nothing was sent");
     }
-    kill(&mut broker);
 }
 
-struct Site {
-    folder: TempDir,
-    port: i32,
-}
-
-impl Site {
-    fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
-    }
-
-    fn spawn(&self, sync_flush: bool, expiring: bool) -> Child {
-        let store = self.folder.path().join("store").display().to_string();
-        let flush = if sync_flush { "SYNC_FLUSH" } else { "ASYNC_FLUSH" };
-        let hours: Vec<_> = (0..24).map(|hour| hour.to_string()).collect();
-        let expiry =
-            if expiring { format!("fileReservedTime=0\ndeleteWhen={}\n", hours.join(";")) } else { String::new() };
-        let text = format!(
-            "listenPort={port}\nhaListenPort={ha}\nbindAddress=127.0.0.1\nbrokerIP1=127.0.0.1\nbrokerName=broker-k\n\
-             storePathRootDir={store}\nstorePathCommitLog={store}/commitlog\nflushDiskType={flush}\n{expiry}\
-             mappedFileSizeCommitLog=65536\nmappedFileSizeConsumeQueue=2000\nmaxHashSlotNum=500\nmaxIndexNum=1000\n\
-             maxMessageSize=16384\nflushIntervalCommitLog=20\nflushIntervalConsumeQueue=20\n\
-             flushConsumeQueueThoroughInterval=50\ncleanResourceInterval=10\ndeleteCommitLogFilesInterval=0\n",
-            port = self.port,
-            ha = self.port + 1,
-        );
-        let file = self.folder.path().join("broker.conf");
-        fs::write(&file, text).unwrap();
-        let mut program = Program::new(env!("CARGO_BIN_EXE_mqbroker"));
-        program.env_clear().env("HOME", self.folder.path()).arg("-c").arg(file);
-        program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
-    }
-
-    fn start(&self, sync_flush: bool, expiring: bool) -> Child {
-        let mut child = self.spawn(sync_flush, expiring);
-        let mut ready = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut ready).unwrap();
-        assert!(ready.contains("boot success"), "{ready:?}, {:?}", child.wait());
-        child
-    }
-}
-
-fn kill(child: &mut Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
+/// What one start is configured with.
+fn lines(sync_flush: bool, expiring: bool) -> String {
+    let flush = if sync_flush { "SYNC_FLUSH" } else { "ASYNC_FLUSH" };
+    let hours: Vec<_> = (0..24).map(|hour| hour.to_string()).collect();
+    let expiry = if expiring { format!("fileReservedTime=0\ndeleteWhen={}", hours.join(";")) } else { String::new() };
+    format!("flushDiskType={flush}\n{expiry}")
 }
 
 /// Fills one queue.

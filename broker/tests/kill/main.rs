@@ -1,0 +1,61 @@
+//! Brokers that are killed again and again, at any time: what they promised holds afterwards. `APOGEE_KILLS` says how often (5).
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+mod acknowledged;
+mod delay;
+#[path = "../harness/mod.rs"]
+mod harness;
+mod transaction;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use apogee_remoting::client::Client;
+use apogee_remoting::message::record::entries;
+use apogee_remoting::protocol::pull::PullMessageRequestHeader;
+use apogee_remoting::protocol::send::SendMessageRequestHeader;
+use apogee_remoting::{Command, RequestCode, ResponseCode};
+use harness::{TIMEOUT, pull_header, send_header};
+
+fn kills() -> usize {
+    std::env::var("APOGEE_KILLS").map_or(5, |kills| kills.parse().unwrap())
+}
+
+/// Waits up to the moment of a kill.
+async fn some_time(millis: std::ops::Range<u64>) {
+    tokio::time::sleep(Duration::from_millis(fastrand::u64(millis))).await;
+}
+
+/// A message whose body is its number.
+fn send(header: &SendMessageRequestHeader<'_>, number: usize) -> Command {
+    Command::request(RequestCode::SEND_MESSAGE).with_header(header).with_body(number.to_string())
+}
+
+fn header<'a>(topic: &'a str, queue_id: i32, properties: &'a str) -> SendMessageRequestHeader<'a> {
+    SendMessageRequestHeader { queue_id, properties: Some(properties), ..send_header(topic) }
+}
+
+/// How often each number is there, in the first four queues of a topic.
+async fn found(client: &Client, address: &str, topic: &str) -> BTreeMap<usize, usize> {
+    let mut found = BTreeMap::new();
+    for queue_id in 0..QUEUES {
+        let mut queue_offset = 0;
+        loop {
+            let header = PullMessageRequestHeader { queue_id, queue_offset, ..pull_header("Reader", topic) };
+            let pull = Command::request(RequestCode::PULL_MESSAGE).with_header(&header);
+            let answer = client.call(address, pull, TIMEOUT).await.unwrap();
+            if answer.response_code() != ResponseCode::SUCCESS {
+                break;
+            }
+            for record in entries(&answer.body.bytes()) {
+                let number = std::str::from_utf8(record.unwrap().body).unwrap().parse().unwrap();
+                *found.entry(number).or_default() += 1;
+            }
+            queue_offset = answer.field("nextBeginOffset").unwrap().parse().unwrap();
+        }
+    }
+    found
+}
+
+const QUEUES: i32 = 4;
