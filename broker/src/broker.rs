@@ -12,6 +12,7 @@ use apogee_store::Store;
 use arc_swap::{ArcSwap, Guard};
 use parking_lot::Mutex;
 
+use crate::assignment::Routes;
 use crate::client::{Consumers, Producers};
 use crate::clock::Clock;
 use crate::filter::{FilterServers, Filters};
@@ -48,6 +49,8 @@ pub(crate) struct Broker {
     pub(crate) held_pulls: Arc<HeldPulls>,
     pub(crate) schedule: Schedule,
     pub(crate) transactions: Transactions,
+    /// Queues of topics on all brokers, for clients that let this one share them out.
+    pub(crate) routes: Routes,
     pub(crate) request_modes: RequestModes,
     pub(crate) replication: Replication,
     pub(crate) timer: Timer,

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod assignment;
 mod attributes;
 mod broker;
 mod client;
@@ -20,6 +21,7 @@ mod registration;
 mod replication;
 mod request_mode;
 mod retry;
+mod rocksdb;
 mod router;
 mod saved_table;
 mod schedule;

@@ -9,8 +9,8 @@ use crate::Broker;
 use crate::answer::Answer;
 use crate::thread::on_thread;
 use crate::{
-    client, config, expiry, filter, group, lock, offset, pull, query, registration, replication, request_mode, retry,
-    schedule, send, stats, timer, topic, transaction,
+    assignment, client, config, expiry, filter, group, lock, offset, pull, query, registration, replication,
+    request_mode, retry, rocksdb, schedule, send, stats, timer, topic, transaction,
 };
 
 /// The handlers behind one of the broker's two ports.
@@ -57,6 +57,8 @@ impl Service for Router {
             Code::GET_TIMER_CHECK_POINT => waits(broker, request, timer::get_check_point),
             Code::GET_TIMER_METRICS => waits(broker, request, timer::get_metrics),
 
+            Code::QUERY_ASSIGNMENT => assignment::query(broker, &request),
+            Code::SET_MESSAGE_REQUEST_MODE => waits(broker, request, request_mode::set),
             Code::GET_ALL_MESSAGE_REQUEST_MODE => request_mode::get_all(broker).into(),
             Code::NOTIFY_MIN_BROKER_ID_CHANGE => now(replication::notice_min_broker_id(broker, &request)),
             Code::EXCHANGE_BROKER_HA_INFO => waits(broker, request, replication::exchange_addresses),
@@ -96,6 +98,8 @@ impl Service for Router {
             Code::GET_TOPIC_STATS_INFO => waits(broker, request, stats::topic),
             Code::GET_CONSUME_STATS => waits(broker, request, stats::consume),
             Code::GET_BROKER_CONSUME_STATS => waits(broker, request, stats::consume_all),
+            Code::CHECK_ROCKSDB_CQ_WRITE_PROGRESS => rocksdb::check_queues().into(),
+            Code::EXPORT_ROCKSDB_CONFIG_TO_JSON => now(rocksdb::export(&request)),
             Code::VIEW_BROKER_STATS_DATA => now(stats::view(broker, &request)),
             Code::QUERY_CONSUME_TIME_SPAN => waits(broker, request, stats::time_span),
 

@@ -23,6 +23,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::assignment::Routes;
 use crate::client::{Consumers, Producers};
 use crate::clock::Clock;
 use crate::filter::{FilterServers, Filters};
@@ -157,7 +158,7 @@ impl Running {
 const LAST_BYTES: Duration = Duration::from_secs(2);
 
 /// Opens what is on disk.
-fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
+fn open(mut settings: BrokerSettings) -> Result<Broker, StartError> {
     let clock = Clock;
     let ip: IpAddr = parse_ip(&settings.broker.broker_ip1)?;
     let store_host = SocketAddr::new(ip, settings.server.listen_port as u16);
@@ -172,6 +173,8 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
         settings.broker.max_error_rate_of_bloom_filter,
         settings.broker.expect_consumer_num_use_filter,
     )?;
+    // What is configured counts as little in the reference, and shows as little.
+    settings.store.bit_map_length_consume_queue_ext = shape.bits() as i32;
     let filters = state_file(&settings, "consumerFilter.json");
     let saved = read(&filters)?;
     let filters = Arc::new(Filters::new(filters, saved, shape, clock.now()));
@@ -210,6 +213,7 @@ fn open(settings: BrokerSettings) -> Result<Broker, StartError> {
         ha_address: format!("{}:{}", settings.broker.broker_ip2, settings.store.ha_listen_port),
         client,
         replication: Replication::new(&settings, &store),
+        routes: Routes::default(),
         request_modes,
         timer: Timer::new(&config_folder(&settings)),
         unique_ids: UniqueIds::new(ip, std::process::id(), port as u32),

@@ -237,9 +237,8 @@ impl Table {
 
     /// In the form of the file.
     fn file(&self) -> ConsumerFilters {
-        let data = |filter: &Arc<GroupFilter>| ConsumerFilterData { dead: filter.is_dead(), ..filter.data.clone() };
         let topic = |topic: &String, groups: &BTreeMap<String, Arc<GroupFilter>>| FilterDataMapByTopic {
-            group_filter_data: groups.iter().map(|(group, filter)| (group.clone(), data(filter))).collect(),
+            group_filter_data: groups.iter().map(|(group, filter)| (group.clone(), filter.written())).collect(),
             topic: topic.clone(),
         };
         ConsumerFilters {
@@ -253,6 +252,11 @@ impl Table {
 }
 
 impl GroupFilter {
+    /// In the form of the file.
+    pub(crate) fn written(&self) -> ConsumerFilterData {
+        ConsumerFilterData { dead: self.is_dead(), ..self.data.clone() }
+    }
+
     fn is_dead(&self) -> bool {
         self.data.dead_time >= self.data.born_time
     }

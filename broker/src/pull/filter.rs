@@ -119,7 +119,7 @@ impl TagFilter {
 
     /// Whether a unit with this tags code passes. A unit holds the hash as a long; as the reference,
     /// only its lower half is compared.
-    fn matches(&self, tags_code: i64) -> bool {
+    pub(crate) fn matches(&self, tags_code: i64) -> bool {
         match self {
             Self::All => true,
             Self::Codes(codes) => codes.contains(&(tags_code as i32)),

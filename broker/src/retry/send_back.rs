@@ -69,6 +69,7 @@ pub(crate) fn send_back(broker: &Broker, request: &Command) -> Answer {
         tracing::warn!(group = header.group, offset = header.offset, error = %refused, "a message is not stored for a retry");
         error(status(&refused).to_owned())
     })?;
+    broker.stats.given_back(header.group, record.properties.get_str(key::RETRY_TOPIC).unwrap_or(record.topic));
     Ok(Command::response(ResponseCode::SUCCESS))
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct Stats {
     stored: NameMap<Traffic>,
     /// What was pulled, by group and topic.
     pulled: NameMap<NameMap<Traffic>>,
+    /// What was given back, by group and topic.
+    given_back: NameMap<NameMap<Traffic>>,
     all_stored: Traffic,
     all_pulled: Traffic,
 }
@@ -43,10 +45,12 @@ impl Stats {
     /// Counts messages that a group pulled.
     pub(crate) fn pulled(&self, group: &str, topic: &str, messages: usize, bytes: usize) {
         self.all_pulled.add(messages, bytes);
-        match self.pulled.get(group) {
-            Some(topics) => add(&topics, topic, messages, bytes),
-            None => add(&self.pulled.entry(Arc::from(group)).or_default(), topic, messages, bytes),
-        }
+        add_of_group(&self.pulled, group, topic, messages, bytes);
+    }
+
+    /// Counts a message that a group gave back; `topic` is where it came from at first.
+    pub(crate) fn given_back(&self, group: &str, topic: &str) {
+        add_of_group(&self.given_back, group, topic, 1, 0);
     }
 
     /// Notes all counters at a time (ms), as rates need it. Call it every [`Span::period`].
@@ -54,7 +58,9 @@ impl Stats {
         self.all_stored.sample(span, now);
         self.all_pulled.sample(span, now);
         self.stored.iter().for_each(|traffic| traffic.sample(span, now));
-        self.pulled.iter().for_each(|topics| topics.iter().for_each(|traffic| traffic.sample(span, now)));
+        for by_group in [&self.pulled, &self.given_back] {
+            by_group.iter().for_each(|topics| topics.iter().for_each(|traffic| traffic.sample(span, now)));
+        }
     }
 
     /// Messages a second that were stored in a topic, over the last minute.
@@ -68,15 +74,33 @@ impl Stats {
         topics.and_then(|topics| topics.get(topic).map(|traffic| traffic.per_second())).unwrap_or(0.0)
     }
 
+    /// How many messages came and went that are not of a system topic.
+    pub(crate) fn messages_of_users(&self, is_system: impl Fn(&str) -> bool) -> [u64; 2] {
+        let sum = |topics: &NameMap<Traffic>| -> u64 {
+            topics.iter().filter(|topic| !is_system(topic.key())).map(|topic| topic.counts().messages).sum()
+        };
+        [sum(&self.stored), self.pulled.iter().map(|topics| sum(&topics)).sum()]
+    }
+
     /// Forgets a group.
     pub(crate) fn remove_group(&self, group: &str) {
         self.pulled.remove(group);
+        self.given_back.remove(group);
     }
 
     /// Forgets a topic.
     pub(crate) fn remove_topic(&self, topic: &str) {
         self.stored.remove(topic);
-        self.pulled.iter().for_each(|topics| drop(topics.remove(topic)));
+        for by_group in [&self.pulled, &self.given_back] {
+            by_group.iter().for_each(|topics| drop(topics.remove(topic)));
+        }
+    }
+}
+
+fn add_of_group(by_group: &NameMap<NameMap<Traffic>>, group: &str, topic: &str, messages: usize, bytes: usize) {
+    match by_group.get(group) {
+        Some(topics) => add(&topics, topic, messages, bytes),
+        None => add(&by_group.entry(Arc::from(group)).or_default(), topic, messages, bytes),
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use apogee_remoting::protocol::kv::KVTable;
 use apogee_remoting::{Command, ResponseCode, json};
 
+use crate::topic::is_system_topic;
 use crate::{Broker, names, schedule};
 
 /// What operators ask a broker for (28).
@@ -60,8 +61,8 @@ fn store(broker: &Broker, put: &mut impl FnMut(&str, String)) {
 fn traffic(broker: &Broker, put: &mut impl FnMut(&str, String)) {
     let stats = &broker.stats;
     let stored = stats.all_stored.counts();
-    let (stored, stored_bytes, pulled) = (stored.messages, stored.bytes, stats.all_pulled.counts().messages);
-    let three = |rate: f64| format!("{rate} {rate} {rate}");
+    let (stored, stored_bytes) = (stored.messages, stored.bytes);
+    let three = |rate: f64| format!("{rate:?} {rate:?} {rate:?}");
     put("putMessageTimesTotal", stored.max(1).to_string());
     put("putMessageSizeTotal", stored_bytes.to_string());
     put("putMessageAverageSize", (stored_bytes as f64 / stored.max(1) as f64).to_string());
@@ -76,6 +77,7 @@ fn traffic(broker: &Broker, put: &mut impl FnMut(&str, String)) {
     put("getMissTps", three(0.0));
     put("putLatency99", "0.00".to_owned());
     put("putLatency999", "0.00".to_owned());
+    let [stored, pulled] = stats.messages_of_users(|topic| is_system_topic(&broker.settings(), topic));
     for (kind, now) in [("Put", stored), ("Get", pulled)] {
         put(&format!("msg{kind}TotalYesterdayMorning"), "0".to_owned());
         put(&format!("msg{kind}TotalTodayMorning"), "0".to_owned());

@@ -24,9 +24,10 @@ fn growth(stats: &Stats, name: &str, key: &str, cluster: &str) -> Option<[Broker
     let of = |traffic: &Traffic| Span::ALL.map(|span| item(traffic, span, name.ends_with("_SIZE")));
     match name {
         "TOPIC_PUT_NUMS" | "TOPIC_PUT_SIZE" => stats.stored.get(key).map(|traffic| of(&traffic)),
-        "GROUP_GET_NUMS" | "GROUP_GET_SIZE" => {
+        "GROUP_GET_NUMS" | "GROUP_GET_SIZE" | "SNDBCK_PUT_NUMS" => {
             let (topic, group) = key.split_once('@')?;
-            stats.pulled.get(group)?.get(topic).map(|traffic| of(&traffic))
+            let by_group = if name == "SNDBCK_PUT_NUMS" { &stats.given_back } else { &stats.pulled };
+            by_group.get(group)?.get(topic).map(|traffic| of(&traffic))
         }
         "BROKER_PUT_NUMS" if key == cluster => Some(of(&stats.all_stored)),
         "BROKER_GET_NUMS" if key == cluster => Some(of(&stats.all_pulled)),

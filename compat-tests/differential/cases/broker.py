@@ -552,7 +552,7 @@ def queries():
 
 def administration():
     update = "the reference takes no notice of what it does not understand"
-    unsupported = (0, 1, 99, 362, 1001, 9999, -5, 12345678)
+    unsupported = (0, 1, 99, 302, 362, 1001, 9999, -5, 12345678)
     return [
         request("config: keys", 26, {}, compare=("code", "remark", "field-names", "keys")),
         request("config: without header, fast", 26, None, on=FAST, compare=("code", "remark", "field-names", "keys")),
@@ -594,6 +594,14 @@ def administration():
         request("consume stats: topic not subscribed", 208, {"consumerGroup": "DiffSubG", "topic": "Diff"}),
         request("consume stats: fast, binary", 208, {"consumerGroup": "DiffOffsetG", "topic": "DiffPull"}, on=FAST, serialize=1),
         *missing("consume stats", 208, {"consumerGroup": "x"}),
+        request("RocksDB: queues", 354, {"topic": "Diff"}),
+        request("RocksDB: queues, fast, binary", 354, {"topic": "Diff", "checkStoreTime": "0"}, on=FAST, serialize=1),
+        request("RocksDB: queues, without topic", 354, {}),
+        request("RocksDB: tables", 355, {"configType": "topics;subscriptionGroups;consumerOffsets"}),
+        request("RocksDB: tables, fast, binary", 355, {"configType": " Topics ;;"}, on=FAST, serialize=1),
+        request("RocksDB: unknown table", 355, {"configType": "topics;other"}, compare=("code",)),
+        *missing("RocksDB: tables", 355, {"configType": "topics"}),
+        request("static topic", 513, topic_fields("DiffStatic"), "{}", differs="static topics are not served yet", ours=3),
         *(request(f"unsupported: {code}", code, {}) for code in unsupported),
         request("unsupported: fast", 9999, {}, on=FAST),
         request("unsupported: binary header", 9999, {}, serialize=1),

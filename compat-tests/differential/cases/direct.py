@@ -135,6 +135,44 @@ def connected():
     ]
 
 
+def modes():
+    def body(topic=TOPIC, group=GROUP, mode="PULL", **more):
+        return json.dumps({"topic": topic, "consumerGroup": group, "mode": mode, "popShareQueueNum": 2, **more})
+
+    return [
+        request("mode", 401, {}, body()),
+        request("mode: fast, binary", 401, None, body(group="DirectModeG"), on=FAST, serialize=1),
+        request("mode: again", 401, {}, body(popShareQueueNum=0)),
+        request("mode: of a retry topic", 401, {}, body(f"%RETRY%{GROUP}")),
+        request("mode: unknown topic", 401, {}, body("none")),
+        request("mode: bad group", 401, {}, body(group="a b")),
+        request("mode: no body", 401, {}, compare=("code",)),
+        request("modes", 402, {}),
+        request("mode: pop", 401, {}, body(group="DirectPopG", mode="POP"), differs="pop is not served yet", ours=1, theirs=0),
+    ]
+
+
+def assignments():
+    """No name server knows the topics here; broker/tests/assignment.rs has one."""
+    def body(topic=TOPIC, **more):
+        return json.dumps({"topic": topic, "consumerGroup": GROUP, "clientId": "d@1", "strategyName": "AVG",
+                           "messageModel": "CLUSTERING", **more})
+
+    return [
+        request("assignment", 400, {}, body()),
+        request("assignment: fast, binary", 400, None, body(), on=FAST, serialize=1),
+        request("assignment: broadcasting", 400, {}, body(messageModel="BROADCASTING")),
+        request("assignment: retry topic", 400, {}, body(f"%RETRY%{GROUP}")),
+        *(request(f"assignment: light queue, {strategy}, {client}", 400, {}, body("%LMQ%a", strategyName=strategy, clientId=client))
+          for strategy in ("AVG", "AVG_BY_CIRCLE", "ODD") for client in ("d@1", "none", "")),
+        request("assignment: light queue, unknown group", 400, {}, body("%LMQ%a", consumerGroup="none")),
+        request("assignment: not shared out", 25, {}, "serverLoadBalancerEnable=false\n"),
+        request("assignment: light queue, everything", 400, {}, body("%LMQ%a", clientId="none")),
+        request("assignment: no body", 400, {}, compare=("code",)),
+        *(request(f"assignment: without {name}", 400, {}, body(**{name: None}), compare=("code",)) for name in ("topic", "messageModel")),
+    ]
+
+
 def cleaning():
     return [
         request("system topics", 305, {}),
@@ -148,5 +186,5 @@ def cleaning():
 
 
 def steps(side):
-    everything = [*setup(), *running(), *directly(), *status(), *replies(), *connected(), *cleaning()]
+    everything = [*setup(), *running(), *directly(), *status(), *replies(), *modes(), *assignments(), *connected(), *cleaning()]
     return sorted(everything, key=lambda step: getattr(step, "differs", None) is not None)

@@ -146,6 +146,24 @@ def retries():
     ]
 
 
+def units():
+    """What queues and their extensions say of messages, and whether they may pass."""
+    def at(index=0, group=GROUP, topic=TOPIC):
+        return {"topic": topic, "queueId": "0", "index": str(index), "count": "32", "consumerGroup": group}
+
+    return [
+        *(send(f"known, a={a}", body=a.encode(), fields=send_fields(TOPIC, properties=UNIQUE + pairs(a=a))) for a in ("1", "8")),
+        pull("known are there", fields=pull_fields(TOPIC, group=GROUP, offset=len(MESSAGES) + 1), within=10),
+        request("units of SQL", 321, at(), on="second"),
+        request("units of SQL: fast, binary", 321, at(len(MESSAGES)), on=FAST, serialize=1),
+        request("units of SQL: nobody there", 321, at(group="none")),
+        beat("units: by tags", subscription(TOPIC, "TagA"), group="FilterTagsG", on="tags"),
+        request("units of tags", 321, at(group="FilterTagsG")),
+        beat("units: all", subscription(TOPIC), group="FilterAllG", on="all"),
+        request("units of all", 321, at(group="FilterAllG")),
+    ]
+
+
 def filter_servers():
     older = "4.9.4 takes filter servers up, 5.5.0 no longer does; ours does"
     return [request("filter server", 301, {"filterServerAddr": "127.0.0.1:1"}, on="server", differs=older, ours=0, theirs=3),
@@ -153,6 +171,6 @@ def filter_servers():
 
 
 def steps(side):
-    everything = [*setup(), *not_served(), *checks(), *pulls(), *registrations(), *retries(), *filter_servers()]
+    everything = [*setup(), *not_served(), *checks(), *pulls(), *registrations(), *units(), *retries(), *filter_servers()]
     # What differs on purpose comes last: only one of the two has changed its state by it.
     return sorted(everything, key=lambda step: getattr(step, "differs", None) is not None)

@@ -168,9 +168,11 @@ def counters():
     puller = "ProgressPullG"
     numbers = {"scrub": [r'"(avgpt|sum|tps)": [\d.]+']}
     known = {"TOPIC_PUT_NUMS": TOPIC, "TOPIC_PUT_SIZE": TOPIC, "GROUP_GET_NUMS": f"{TOPIC}@{puller}",
-             "GROUP_GET_SIZE": f"{TOPIC}@{puller}", "BROKER_PUT_NUMS": CLUSTER, "BROKER_GET_NUMS": CLUSTER}
+             "GROUP_GET_SIZE": f"{TOPIC}@{puller}", "BROKER_PUT_NUMS": CLUSTER, "BROKER_GET_NUMS": CLUSTER,
+             "SNDBCK_PUT_NUMS": f"{TOPIC}@{puller}"}
     return [
         pull("something to count", fields=pull_fields(TOPIC, group=puller)),
+        request("something given back", 36, {"offset": "0", "group": puller, "delayLevel": "1"}),
         *(request(f"counter: {name}", 315, fields(name, key), **numbers) for name, key in known.items()),
         request("counter: fast, binary", 315, fields("TOPIC_PUT_NUMS", TOPIC), on=FAST, serialize=1, **numbers),
         *(request(f"counter: {name} of nobody", 315, fields(name, "none")) for name in (*known, "ODD")),

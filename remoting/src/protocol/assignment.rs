@@ -14,7 +14,7 @@ body! {
         /// Consumer group.
         pub consumer_group: String,
         /// Clustering or broadcasting.
-        pub message_model: MessageModel,
+        pub message_model: Option<MessageModel>,
         /// Allocation strategy.
         pub strategy_name: String,
         /// Topic.

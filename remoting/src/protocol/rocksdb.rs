@@ -1,5 +1,6 @@
 //! Checks and exports of RocksDB stores: codes 354 and 355.
 
+use super::body::body;
 use crate::header;
 
 header! {
@@ -18,5 +19,15 @@ header! {
     pub struct ExportRocksDBConfigToJsonRequestHeader<'a> {
         /// Kinds of configuration, separated by semicolons.
         pub config_type: &'a str = "configType",
+    }
+}
+
+body! {
+    /// Body of the response to CHECK_ROCKSDB_CQ_WRITE_PROGRESS (354).
+    pub struct CheckRocksdbCqWriteResult {
+        /// What differs.
+        pub check_result: Option<String>,
+        /// 0 all is the same, 1 something differs, 2 under way, 3 failed.
+        pub check_status: i32,
     }
 }

@@ -16,6 +16,11 @@ pub struct ExtensionUnit {
 }
 
 impl ExtensionUnit {
+    /// Bytes of the stored form.
+    pub fn stored_size(&self) -> usize {
+        HEAD + self.bit_map.len()
+    }
+
     /// Appends the stored form; `false` when the bit map is too long to be stored.
     pub(super) fn encode(tags_code: i64, store_timestamp: i64, bit_map: &[u8], into: &mut Vec<u8>) -> bool {
         let Ok(size) = i16::try_from(HEAD + bit_map.len()) else { return false };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::Store;
-use crate::queue::{Queue, Unit};
+use crate::queue::{ExtensionUnit, Queue, Unit};
 use crate::read::{
     Boundary, GetRequest, GetResult, MessageFilter, RecordSource, get, offset_by_time, record_at, store_time,
     store_time_at,
@@ -92,16 +92,29 @@ impl Store {
     /// # Errors
     /// The queue's file cannot be read.
     pub fn units(&self, topic: &str, queue_id: i32, offset: i64, count: usize) -> io::Result<Vec<(i64, Unit)>> {
+        let units = self.extended_units(topic, queue_id, offset, count)?.into_iter();
+        Ok(units.map(|(offset, unit, _)| (offset, unit)).collect())
+    }
+
+    /// The same with what the queue's extension holds for each. A unit whose entry there is lost keeps its address
+    /// ([`Unit::extension_address`]).
+    ///
+    /// # Errors
+    /// The queue's file or its extension's cannot be read.
+    pub fn extended_units(
+        &self,
+        topic: &str,
+        queue_id: i32,
+        offset: i64,
+        count: usize,
+    ) -> io::Result<Vec<(i64, Unit, Option<ExtensionUnit>)>> {
         let Some(queue) = self.queues.get(topic, queue_id) else { return Ok(Vec::new()) };
         if offset < queue.min_offset() {
             return Ok(Vec::new());
         }
         let end = queue.max_offset();
         let entries = queue.iter_from(offset).take_while(|entry| !matches!(entry, Ok(entry) if entry.offset >= end));
-        entries
-            .take(count)
-            .map(|entry| entry.and_then(|entry| Ok((entry.offset, with_tags(&queue, entry.unit)?))))
-            .collect()
+        entries.take(count).map(|entry| entry.and_then(|entry| extended(&queue, entry.offset, entry.unit))).collect()
     }
 
     /// The record that a unit points at; `None` when it is no longer in the log.
@@ -117,6 +130,10 @@ impl Store {
 }
 
 /// The unit with its own tags code, where that stands in the queue's extension.
-fn with_tags(queue: &Queue, unit: Unit) -> io::Result<Unit> {
-    Ok(queue.extension_of(unit)?.map_or(unit, |extension| Unit { tags_code: extension.tags_code, ..unit }))
+fn extended(queue: &Queue, offset: i64, mut unit: Unit) -> io::Result<(i64, Unit, Option<ExtensionUnit>)> {
+    let extension = queue.extension_of(unit)?;
+    if let Some(extension) = &extension {
+        unit.tags_code = extension.tags_code;
+    }
+    Ok((offset, unit, extension))
 }

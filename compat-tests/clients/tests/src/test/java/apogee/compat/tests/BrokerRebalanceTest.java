@@ -1,0 +1,78 @@
+package apogee.compat.tests;
+
+import static apogee.compat.tests.Cluster.unique;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import apogee.compat.client.Outgoing;
+import apogee.compat.client.Producer;
+import apogee.compat.client.Queue;
+import apogee.compat.servers.Await;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
+import org.junit.jupiter.api.Test;
+
+/** Consumers of 5.5.0 that let the broker share out the queues. */
+class BrokerRebalanceTest {
+    private static final String TOOL = "admin";
+
+    private final Cluster cluster = Cluster.shared();
+
+    @Test
+    void theBrokerSharesOutQueues() throws Exception {
+        String topic = unique("Shared", TOOL);
+        String group = unique("g", TOOL);
+        List<String> received = Collections.synchronizedList(new ArrayList<>());
+        List<DefaultMQPushConsumer> consumers = new ArrayList<>();
+        try (Producer producer = cluster.producer("5.5.0")) {
+            Queue queue = producer.send(new Outgoing(topic, "m0")).queue();
+            try {
+                for (int i = 0; i < 2; i++) {
+                    consumers.add(consumer(topic, group, unique("client", TOOL), received));
+                }
+                Await.until("shares of both", Inbox.DEADLINE, () -> {
+                    List<Set<Object>> shares = consumers.stream().map(consumer -> queues(consumer, topic)).toList();
+                    Set<Object> both = shares.stream().flatMap(Set::stream).collect(Collectors.toSet());
+                    return shares.get(0).size() == shares.get(1).size() && both.size() == 2 * shares.get(0).size() && !both.isEmpty();
+                });
+                Set<String> wanted = new TreeSet<>(Set.of("m0"));
+                for (int i = 1; i < 40; i++) {
+                    producer.send(new Outgoing(topic, "m" + i));
+                    wanted.add("m" + i);
+                }
+                Await.until("all messages", Inbox.DEADLINE, () -> new TreeSet<>(received).equals(wanted));
+                assertEquals(topic, queue.topic());
+            } finally {
+                consumers.forEach(DefaultMQPushConsumer::shutdown);
+            }
+        }
+    }
+
+    private DefaultMQPushConsumer consumer(String topic, String group, String name, List<String> received) throws Exception {
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
+        consumer.setNamesrvAddr(cluster.namesrvAddr());
+        consumer.setInstanceName(name);
+        consumer.setClientRebalance(false);
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        consumer.subscribe(topic, "*");
+        consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
+            messages.forEach(message -> received.add(new String(message.getBody())));
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        });
+        consumer.start();
+        return consumer;
+    }
+
+    /** The queues that a consumer works on. */
+    private static Set<Object> queues(DefaultMQPushConsumer consumer, String topic) {
+        return consumer.getDefaultMQPushConsumerImpl().getRebalanceImpl().getProcessQueueTable().keySet().stream()
+            .filter(queue -> queue.getTopic().equals(topic)).collect(Collectors.toSet());
+    }
+}
