@@ -42,7 +42,8 @@ class Step:
 
 
 def reads(line, until="", **more):
-    return Step(line, **{"within": 20, "until": until, **more})
+    # Longer than the 20 s after which a consumer balances its queues anew.
+    return Step(line, **{"within": 45, "until": until, **more})
 
 
 def there(topic, until="queueDatas"):
