@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "differe
 from broker_requests import group_config, pairs, pull_fields, send_fields, topic_fields  # noqa: E402
 from frames import Connection, quote_keys  # noqa: E402
 
-SUCCESS, TOPIC_NOT_EXIST, PULL_NOT_FOUND, OFFSET_NOT_FOUND = 0, 17, 19, 22
+SUCCESS, QUERY_NOT_FOUND = 0, 22
 # Seconds, also for a slow and busy machine.
 LONGEST = 120
 
@@ -85,19 +85,24 @@ class Broker:
 
     def by_key(self, topic, key):
         fields = {"topic": topic, "key": key, "maxNum": "32", "beginTimestamp": "0", "endTimestamp": str((1 << 63) - 1)}
-        return list(split(self.ask(12, fields, good=(SUCCESS, OFFSET_NOT_FOUND))["body"]))
+        return list(split(self.ask(12, fields, good=(SUCCESS, QUERY_NOT_FOUND))["body"]))
 
     def committed(self, topic, queue, group):
         return int(self.ask(14, {"topic": topic, "queueId": str(queue), "consumerGroup": group})["extFields"]["offset"])
 
     def topics(self):
-        return self._table(21)["topicConfigTable"]
+        """The number of changes to the table so far, and the table."""
+        return self._table(21, "topicConfigTable")
 
     def groups(self):
-        return self._table(201)["subscriptionGroupTable"]
+        return self._table(201, "subscriptionGroupTable")
 
-    def _table(self, code):
-        return json.loads(quote_keys(self.ask(code)["body"].decode()))
+    def _table(self, code, key):
+        return table(json.loads(quote_keys(self.ask(code)["body"].decode())), key)
+
+
+def table(content, key):
+    return content["dataVersion"]["counter"], content[key]
 
 
 def member(body, properties):

@@ -86,14 +86,13 @@ def differences(ours, theirs):
     pairs = {"commit log": (ours.records(), theirs.records()), "consume queues": (ours.units(), theirs.units()),
              "index": (ours.index(), theirs.index())}
     for name, key in (("topics.json", "topicConfigTable"), ("subscriptionGroup.json", "subscriptionGroupTable"),
-                      ("subscriptionGroup.json", "forbiddenTable"),
-                      ("consumerOffset.json", "offsetTable")):
+                      ("subscriptionGroup.json", "forbiddenTable"), ("consumerOffset.json", "offsetTable")):
         pairs[f"{name} {key}"] = ours.table(name, key), theirs.table(name, key)
     for side in pairs["consumerOffset.json offsetTable"]:
-        for of_transactions in [name for name in side if name.endswith("@CID_RMQ_SYS_TRANS")]:
-            del side[of_transactions]
-    delays = [{level: at for level, at in side.table("delayOffset.json", "offsetTable").items() if at} for side in (ours, theirs)]
-    pairs["delayOffset.json"] = delays
+        side.pop("RMQ_SYS_TRANS_HALF_TOPIC@CID_RMQ_SYS_TRANS", None)
+        side.pop("RMQ_SYS_TRANS_OP_HALF_TOPIC@CID_RMQ_SYS_TRANS", None)
+    pairs["delayOffset.json"] = [{level: at for level, at in side.table("delayOffset.json", "offsetTable").items() if at}
+                                 for side in (ours, theirs)]
     return [f"{what}: {first(*pair)}" for what, pair in pairs.items() if pair[0] != pair[1]]
 
 

@@ -6,7 +6,7 @@ import threading
 
 import files
 import records
-from admin import LONGEST, Broker, Refused
+from admin import LONGEST, Broker, Refused, table
 from content import LEVELS, Writer, prepare
 from servers import Server, command
 
@@ -52,13 +52,14 @@ class Chain:
         self.turn, self.killed = 0, False
         # By (topic, queue, offset): records, and sent messages that the broker before did not serve any more.
         self.known, self.promised = {}, {}
-        self.sent, self.halves, self.offsets, self.topics, self.groups = [], [], {}, {}, {}
+        self.sent, self.halves, self.offsets = [], [], {}
+        self.topics = self.groups = 0, {}
         self.later = collections.Counter()
 
     def visit(self, implementation, end, write=True):
         """Starts a broker on the store, checks all that is known, writes more, and ends it: "stop" or "kill"."""
         self.turn += 1
-        before = files.log(self.directories), files.queues(self.root)
+        before = files.log(self.directories), files.queues(self.root), self.log_files()
         server = self.start(implementation)
         try:
             broker = Broker(server.address)
@@ -109,7 +110,9 @@ class Chain:
         for (topic, queue, group), offset in self.offsets.items():
             now = broker.committed(topic, queue, group)
             expect(now == offset, f"{group} had consumed {topic} {queue} up to {offset}, now {now}")
-        for known, now in ((self.topics, broker.topics()), (self.groups, broker.groups())):
+        for (known_version, known), (version, now) in ((self.topics, broker.topics()), (self.groups, broker.groups())):
+            # 4.9.4 does not read that of groups.
+            expect(version >= known_version or not self.is_5x, f"version {known_version} of a table is followed by {version}")
             for name, config in known.items():
                 expect(name in now, f"{name} is gone")
                 # 4.x does not keep what is new in 5.x.
@@ -184,6 +187,7 @@ class Chain:
         half_way.wait()
         server.kill()
         sender.join()
+        expect(len(writer.sent) > BURST // 2, "too few messages were taken to be killed in the middle")
         self.promised |= {(sent["topic"], sent["queue"], sent["offset"]): sent for sent in writer.sent}
         self.killed = True
         # The rest was in memory only.
@@ -201,8 +205,8 @@ class Chain:
         for backup in config.glob("*.json.bak"):
             torn = backup.with_suffix("")
             torn.write_bytes(torn.read_bytes()[:torn.stat().st_size // 2])
-        self.topics = files.table(config / "topics.json.bak")["topicConfigTable"]
-        self.groups = files.table(config / "subscriptionGroup.json.bak")["subscriptionGroupTable"]
+        self.topics = table(files.table(config / "topics.json.bak"), "topicConfigTable")
+        self.groups = table(files.table(config / "subscriptionGroup.json.bak"), "subscriptionGroupTable")
         if (config / "consumerOffset.json.bak").exists():
             self.offsets = self.written_offsets("consumerOffset.json.bak")
 
@@ -216,13 +220,19 @@ class Chain:
             expect(log.get(at) == record or at > surely, f"the log has changed at {at}")
         for name, units in before[1].items():
             units = [unit for unit in units if unit[0] <= surely]
-            expect(queues.get(name, [])[:len(units)] == units, f"the queue {name} has changed")
+            now = queues.get(name, [])[:len(units)]
+            if name[0] == "SCHEDULE_TOPIC_XXXX" and not self.is_5x:
+                # In its recovery 4.9.4 writes no time of delivery but 0, which others mend in theirs.
+                units, now = [unit[:2] for unit in units], [unit[:2] for unit in now]
+            expect(now == units, f"the queue {name} has changed: {set(now) ^ set(units)}")
         taking = sorted(str(directory) for directory in self.directories if directory not in self.read_only)
-        for path in (path for directory in self.directories for path in directory.glob("[0-9]*")):
-            start = int(path.name)
-            if start not in before[0]:
-                expect(str(path.parent) == taking[start // FILE_SIZE % len(taking)], f"{path} is not where it belongs")
+        for path in self.log_files() - before[2]:
+            turn = int(path.name) // FILE_SIZE % len(taking)
+            expect(str(path.parent) == taking[turn], f"{path} is not where it belongs")
         expect((self.root / "abort").exists() == (end == "kill"), f"the mark of an unclean stop after a {end}")
+
+    def log_files(self):
+        return {path for directory in self.directories for path in directory.glob("[0-9]*")}
 
 
 def unique_key(record):

@@ -83,7 +83,7 @@ class Writer:
 
     def returns(self):
         at = self.sent[0]["physical"]
-        before = self.broker.range("%RETRY%TwoG", 0)[1] if "%RETRY%TwoG" in self.broker.topics() else 0
+        before = self.broker.range("%RETRY%TwoG", 0)[1] if "%RETRY%TwoG" in self.broker.topics()[1] else 0
         self.broker.give_back("TwoPlain", at, -1)
         self.broker.give_back("TwoPlain", at, int(DELAYED))
         self.until(lambda: self.broker.range("%RETRY%TwoG", 0)[1] > before)
