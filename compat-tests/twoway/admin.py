@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "differential"))
 
-from broker_requests import group_config, pairs, pull_fields, send_fields, topic_fields  # noqa: E402
+from broker_requests import consumer, group_config, heartbeat, pairs, pull_fields, send_fields, subscription, topic_fields  # noqa: E402
 from frames import Connection, quote_keys  # noqa: E402
 
 SUCCESS, QUERY_NOT_FOUND = 0, 22
@@ -37,9 +37,9 @@ class Broker:
     # Writing
 
     def send(self, topic, queue, body, properties, **fields):
-        """Sends a message; where it is now: queue offset and physical offset, of each member in case of a batch."""
+        """Sends a message; where it is now: queue offset and physical offset, of each record in case of a batch."""
         batch = isinstance(body, list)
-        data = b"".join(member(*each) for each in body) if batch else body
+        data = members(body) if batch else body
         header = send_fields(topic, queue, pairs(**properties), batch, **fields)
         answer = self.ask(320 if batch else 310, header, data)["extFields"]
         first = int(answer["queueOffset"])
@@ -60,6 +60,10 @@ class Broker:
     def create_group(self, name, **more):
         self.ask(200, {}, json.dumps(group_config(name, **more)).encode())
 
+    def subscribe(self, topic, group, expression):
+        """Makes the expression known by which a group chooses its messages."""
+        self.ask(34, {}, heartbeat("two@1", [consumer(group, subscription(topic, expression, kind="SQL92"))]).encode())
+
     def commit(self, topic, queue, group, offset):
         self.ask(15, {"topic": topic, "queueId": str(queue), "consumerGroup": group, "commitOffset": str(offset)})
 
@@ -73,6 +77,8 @@ class Broker:
     def pull(self, topic, queue):
         """All records of a queue as they are on disk, by queue offset."""
         (at, end), found = self.range(topic, queue), {}
+        # An empty batch queue begins at -1.
+        at = max(at, 0)
         while at < end:
             answer = self.ask(11, pull_fields(topic, queue, at, "TwoG"))
             for record in split(answer["body"]):
@@ -103,6 +109,11 @@ class Broker:
 
 def table(content, key):
     return content["dataVersion"]["counter"], content[key]
+
+
+def members(bodies):
+    """The body of a batch."""
+    return b"".join(member(*each) for each in bodies)
 
 
 def member(body, properties):

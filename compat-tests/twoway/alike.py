@@ -26,7 +26,7 @@ class Stored:
     def __init__(self, root):
         self.root, self.log = root, files.log([root / "commitlog"])
         self.queues, self.indexes = files.queues(root), files.indexes(root, SLOTS)
-        self.notes = {at for at, _, _ in self.queues.pop((NOTES, 0))}
+        self.notes = {at for at, *_ in self.queues.pop((NOTES, 0))}
         self.places = [at for at in self.log if at not in self.notes]
 
     def number(self, at):
@@ -50,10 +50,21 @@ class Stored:
         return self.number(prepared), bytes(data[:properties_at]), sorted(properties.split("\x02"))
 
     def units(self):
-        """Of each queue; a delayed message's time is taken from when it was stored."""
-        return {name: [(self.number(at), size, code - self.store_time(at) if name[0] == DELAYED else code)
-                       for at, size, code in units]
+        """Of each queue."""
+        return {name: [self.batch_unit(*unit) if len(unit) > 4 else self.unit(name, *unit) for unit in units]
                 for name, units in self.queues.items()}
+
+    def unit(self, name, at, size, code, extension):
+        stored = self.store_time(at)
+        # Of a delayed message the tags code is the time of its delivery.
+        since = stored if name[0] == DELAYED else 0
+        if extension is None:
+            return self.number(at), size, code - since
+        tags, time, bits = extension
+        return self.number(at), size, code, tags - since, time == stored, bits
+
+    def batch_unit(self, at, size, code, time, *rest):
+        return self.number(at), size, code, time == self.store_time(at), rest
 
     def index(self):
         """Header, items and slots of each file, up to the first item of a note."""

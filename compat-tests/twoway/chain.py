@@ -23,6 +23,7 @@ haListenPort={{{{ha}}}}
 mappedFileSizeCommitLog={FILE_SIZE}
 maxMessageSize=131072
 mappedFileSizeConsumeQueue=1200
+mapperFileSizeBatchConsumeQueue=460
 maxHashSlotNum={SLOTS}
 maxIndexNum={ITEMS}
 messageDelayLevel={LEVELS}
@@ -31,6 +32,11 @@ fileReservedTime=87600
 transactionTimeOut=3600000
 transactionCheckInterval=3600000
 channelExpiredTimeout=3600000
+"""
+EXTENDED = """enableConsumeQueueExt=true
+mappedFileSizeConsumeQueueExt=1200
+enableCalcFilterBitMap=true
+enablePropertyFilter=true
 """
 # Enough to be killed in the middle of, and to roll files by.
 BURST = 400
@@ -43,8 +49,10 @@ class Wrong(Exception):
 class Chain:
     """The store, and what is known of it."""
 
-    def __init__(self, folder, is_5x=True, ip="127.0.0.1", directories=("commitlog",)):
+    def __init__(self, folder, is_5x=True, ip="127.0.0.1", directories=("commitlog",), extended=False):
         self.folder, self.is_5x, self.ip, self.root = folder, is_5x, ip, folder / "store"
+        # Units have entries in extensions of their queues.
+        self.extended = extended
         prepare(self.root)
         # Of the log: all of them, and those that take no new files.
         self.directories, self.read_only = [self.root / name for name in directories], []
@@ -84,7 +92,7 @@ class Chain:
 
     def start(self, implementation):
         settings = SETTINGS.format(ip=self.ip, store=self.root, log=",".join(map(str, self.directories)),
-                                   read_only=",".join(map(str, self.read_only)))
+                                   read_only=",".join(map(str, self.read_only))) + EXTENDED * self.extended
         server = Server(command(implementation, "broker"), self.folder, settings)
         server.ready()
         return server
@@ -140,7 +148,7 @@ class Chain:
     def everything(self, broker):
         """All records of all queues that are on disk. 4.9.4 lets nobody read those of transactions."""
         found = {}
-        for topic, queue in sorted({place.parts[-2:] for place in self.root.glob("consumequeue/*/*")}):
+        for topic, queue in sorted({place.parts[-2:] for place in self.root.glob("*consumequeue/*/*")}):
             try:
                 pulled = broker.pull(topic, int(queue))
             except Refused:
@@ -221,6 +229,7 @@ class Chain:
         for name, units in before[1].items():
             units = [unit for unit in units if unit[0] <= surely]
             now = queues.get(name, [])[:len(units)]
+            expect(not any(isinstance(unit[3], str) for unit in now), f"the queue {name} leads to no entry: {now}"[:1000])
             if name[0] == "SCHEDULE_TOPIC_XXXX" and not self.is_5x:
                 # In its recovery 4.9.4 writes no time of delivery but 0, which others mend in theirs.
                 units, now = [unit[:2] for unit in units], [unit[:2] for unit in now]

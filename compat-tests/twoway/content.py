@@ -4,7 +4,7 @@ import json
 import time
 import zlib
 
-from admin import LONGEST
+from admin import LONGEST, members
 from broker_requests import group_config
 
 # A topic that needs two bytes for the length of its name. Its group can only come by a file; 4.x knows no such record.
@@ -37,12 +37,17 @@ class Writer:
             for _ in range(25):
                 self.send("TwoPlain", queue, b"plain")
         for n in range(60):
-            self.send("TwoTags", n % 2, b"tagged", TAGS=f"Tag{n % 3}", KEYS=f"k{self.turn}-{n} shared{self.turn}-{n % 7}")
+            self.send("TwoTags", n % 2, b"tagged", TAGS=f"Tag{n % 3}", KEYS=f"k{self.turn}-{n} shared{self.turn}-{n % 7}",
+                      number=str(n))
         # No body is empty: 5.5.0 fails on that.
         for size in (1, 100, 60_000, 90_000, 120_000, 120_000, 120_000, 7):
             self.send("TwoLarge", 0, bytes([size % 251]) * size)
         for _ in range(3):
             self.batch("TwoBatch", [bytes([n]) * 200 for n in range(10)])
+        if self.is_5x:
+            for n in range(9):
+                self.inner_batch("TwoInner", n % 2, [bytes([n]) * 100] * (n + 1))
+                self.send("TwoInner", n % 2, b"single", KEYS=f"single{self.turn}-{n}")
         for flag in (1, 0x301):
             self.send("TwoPlain", 0, zlib.compress(b"compressed" * 20), f=str(flag), h="7")
         self.send("TwoPlain", 1, "Grüße 消息 🚀".encode(), KEYS="ключ", text="значение 🚀")
@@ -56,9 +61,15 @@ class Writer:
     def tables(self):
         for name, queues in (("TwoPlain", 4), ("TwoTags", 2), ("TwoLarge", 1), ("TwoBatch", 1), ("TwoDelay", 1), ("TwoTrans", 1)):
             self.broker.create_topic(name, queues)
+        # Such an attribute cannot be set once more.
+        if self.is_5x and self.turn == 1:
+            self.broker.create_topic("TwoInner", 2, "+queue.type=BatchCQ")
         self.broker.create_topic(f"TwoFifo{self.turn}", 3, "+message.type=FIFO")
         self.broker.create_group("TwoG")
         self.broker.create_group(f"TwoG{self.turn}", retryMaxTimes=self.turn, consumeBroadcastEnable=False)
+        self.broker.create_group("TwoSql", notifyConsumerIdsChangedEnable=False)
+        # Where filters are not enabled nobody asks for it.
+        self.broker.subscribe("TwoTags", "TwoSql", "number > 3 AND number < 30 OR TAGS = 'Tag0'")
 
     def delays(self):
         """One that comes soon, and one that does not."""
@@ -108,6 +119,13 @@ class Writer:
         places, answer = self.broker.send(topic, 0, members, {"WAIT": "true"}, g=BORN)
         for place, (body, properties) in zip(places, members, strict=True):
             self.keep(topic, int(answer["queueId"]), place, body, properties)
+
+    def inner_batch(self, topic, queue, bodies):
+        """Many messages in one record, found by the key of all of them."""
+        bodies = [(body, {"UNIQ_KEY": self.unique()}) for body in bodies]
+        properties = {"UNIQ_KEY": self.unique(), "WAIT": "true", "KEYS": f"inner{self.turn}-{len(bodies)}"}
+        (place,), answer = self.broker.send(topic, queue, bodies, properties, g=BORN)
+        self.keep(topic, int(answer["queueId"]), place, members(bodies), properties)
 
     def keep(self, topic, queue, place, body, properties):
         self.sent.append({"topic": topic, "queue": queue, "offset": place[0], "physical": place[1], "body": body,

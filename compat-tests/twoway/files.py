@@ -11,6 +11,11 @@ from frames import quote_keys  # noqa: E402
 
 MAGICS, BLANK = (0xDAA320A7, 0xDAA320AB), 0xCBD43194
 UNIT = struct.Struct(">qiq")
+# The same, then store time, first queue offset, number of messages, and two without a meaning.
+BATCH_UNIT = struct.Struct(">qiqqqhii")
+# Of an entry of an extension: size, tags code, store time, length of the bit map behind it.
+EXTENSION = struct.Struct(">hqqh")
+NO_CODE = -1 << 31
 # Begin and end store time, begin and end physical offset, used slots, next item.
 INDEX_HEADER = struct.Struct(">qqqqii")
 # Hash of the key, physical offset, seconds since the begin time, previous item of the slot.
@@ -35,16 +40,41 @@ def log(directories):
 
 
 def queues(root):
-    """The units of each consume queue, by (topic, queue); blank ones at the end of a file are none."""
+    """The units of each consume queue, by (topic, queue), simple ones each with its entry of the extension or None; blank
+    ones at the end of a file are none."""
     found = {}
-    for directory in root.glob("consumequeue/*/*"):
-        units = []
-        for path in sorted(directory.iterdir()):
-            units += UNIT.iter_unpack(path.read_bytes())
-        while units and units[-1][1] == 0:
-            units.pop()
-        found[directory.parent.name, int(directory.name)] = units
+    for kind, unit in (("consumequeue", UNIT), ("batchconsumequeue", BATCH_UNIT)):
+        for directory in root.glob(f"{kind}/*/*"):
+            data = b"".join(path.read_bytes() for path in sorted(directory.iterdir()))
+            units = list(unit.iter_unpack(data))
+            while units and units[-1][1] == 0:
+                units.pop()
+            if unit is UNIT:
+                extension = extensions(root / "consumequeue_ext" / directory.parent.name / directory.name)
+                units = [(*unit, extension(unit[2])) for unit in units]
+            found[directory.parent.name, int(directory.name)] = units
     return found
+
+
+def extensions(directory):
+    """What leads from the tags codes of a queue to the entries of its extension: tags code, store time and bit map."""
+    data = {int(path.name): path.read_bytes() for path in directory.glob("[0-9]*")}
+
+    def entry(code):
+        # Hashes are no addresses.
+        if code >= NO_CODE:
+            return None
+        place = code + (1 << 63)
+        start = max((start for start in data if start <= place), default=None)
+        if start is None or place - start + EXTENSION.size > len(data[start]):
+            return "no file"
+        size, tags, time, bits = EXTENSION.unpack_from(data[start], place - start)
+        if size != EXTENSION.size + bits:
+            return "no entry"
+        at = place - start + EXTENSION.size
+        return tags, time, data[start][at:at + bits].hex()
+
+    return entry
 
 
 def indexes(root, slots):
