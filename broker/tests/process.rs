@@ -12,9 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use apogee_remoting::client::{Client, ClientOptions};
+use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::server::{Peer, Reply, Server, ServerOptions, Service};
 use apogee_remoting::{Command as Frame, RequestCode, ResponseCode};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
@@ -119,6 +121,32 @@ fn free_port() -> u16 {
             return port;
         }
     }
+}
+
+/// Stores a message.
+fn send(port: u16, topic: &str, body: &[u8]) {
+    let header = SendMessageRequestHeader {
+        producer_group: Some("PG"),
+        topic,
+        default_topic: Some("TBW102"),
+        default_topic_queue_nums: Some(1),
+        queue_id: 0,
+        sys_flag: 0,
+        born_timestamp: 1,
+        flag: 0,
+        properties: Some("KEYS\u{1}k\u{2}"),
+        reconsume_times: None,
+        unit_mode: None,
+        batch: None,
+        max_reconsume_times: None,
+    };
+    let request = Frame::request(RequestCode::SEND_MESSAGE).with_header(&header).with_body(body.to_vec());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let answer = runtime.block_on(async {
+        let client = Client::new(ClientOptions::default());
+        client.call(&format!("127.0.0.1:{port}"), request, PATIENCE).await
+    });
+    assert_eq!(answer.unwrap().response_code(), ResponseCode::SUCCESS);
 }
 
 /// The one line that a program which did not start has printed.
@@ -303,6 +331,102 @@ fn a_disk_without_room_is_named_and_nothing_is_touched() {
     let line = refusal(&start());
     assert!(line.contains(&store), "{line}");
     assert_eq!(self::files(&site.store()), files);
+}
+
+/// A disk that went read-only, or a part of it. Mounts are made in a namespace of the test's own; where the machine allows
+/// none, there is nothing to try.
+#[test]
+fn what_is_read_only_is_named_and_nothing_is_touched() {
+    let site = Site::new();
+    let running = site.start("");
+    send(site.port, "T", b"m");
+    let (status, _) = running.end(Signal::TERM);
+    assert!(status.success());
+    let before = files(&site.store());
+    for part in ["", "commitlog", "commitlog/00000000000000000000", "checkpoint", "consumequeue", "index", "lock"] {
+        let path = site.store().join(part);
+        let mut command = Command::new("unshare");
+        let script = r#"mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 77; exec "$0" -c "$2""#;
+        command.args(["-Urm", "/bin/sh", "-c", script, env!("CARGO_BIN_EXE_mqbroker")]).arg(&path).arg(site.config(""));
+        command.env_clear().env("HOME", site.folder.path()).stdin(Stdio::null());
+        let Ok(output) = command.env("PATH", std::env::var_os("PATH").unwrap()).output() else { return };
+        if output.status.code() == Some(77) || String::from_utf8_lossy(&output.stderr).contains("unshare") {
+            return;
+        }
+        let line = refusal(&output);
+        assert!(line.contains(&*path.to_string_lossy()) && line.contains("Read-only file system"), "{line}");
+        assert_eq!(files(&site.store()), before, "{part}");
+    }
+    let (status, _) = site.start("").end(Signal::TERM);
+    assert!(status.success());
+}
+
+/// Room that goes and comes back while the broker runs: no table is lost or half written, and what could not be written is
+/// written when there is room.
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_without_room_stay_whole_and_are_written_later() {
+    let site = Site::new();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", r#"trap "" XFSZ; exec "$0" -c "$1""#, env!("CARGO_BIN_EXE_mqbroker")]);
+    command.arg(site.config("flushConsumerOffsetInterval=20")).env_clear().env("HOME", site.folder.path());
+    command.stdin(Stdio::null());
+    let running = Running::new(command);
+    let client = Client::new(ClientOptions::default());
+    let address = format!("127.0.0.1:{}", site.port);
+    let call = async |request| client.call(&address, request, PATIENCE).await.unwrap();
+    let create = |topic: &str| {
+        let fields = [("topic", topic), ("defaultTopic", "TBW102"), ("readQueueNums", "1"), ("writeQueueNums", "1")];
+        let more = [("perm", "6"), ("topicFilterType", "SINGLE_TAG"), ("topicSysFlag", "0"), ("order", "false")];
+        let request = Frame::request(RequestCode::UPDATE_AND_CREATE_TOPIC);
+        fields.into_iter().chain(more).fold(request, |request, (name, value)| request.with_field(name, value))
+    };
+    let commit = |offset: &str| {
+        let fields = [("consumerGroup", "TOOLS_CONSUMER"), ("topic", "A"), ("queueId", "0"), ("commitOffset", offset)];
+        let request = Frame::request(RequestCode::UPDATE_CONSUMER_OFFSET);
+        fields.into_iter().fold(request, |request, (name, value)| request.with_field(name, value))
+    };
+    let limit = |size| {
+        let limit = Rlimit { current: size, maximum: None };
+        prlimit(Some(Pid::from_child(&running.child)), Resource::Fsize, limit).unwrap();
+    };
+    let content = |name: &str| fs::read_to_string(site.store().join("config").join(name)).unwrap_or_default();
+    let saved = async |offset: &str| {
+        let deadline = Instant::now() + PATIENCE;
+        let is_noise = |letter: char| letter.is_whitespace() || letter == '"';
+        while !content("consumerOffset.json").replace(is_noise, "").contains(&format!("{{0:{offset}}}")) {
+            assert!(Instant::now() < deadline, "offset {offset} is not saved");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    for topic in ["A", "B"] {
+        assert_eq!(call(create(topic)).await.response_code(), ResponseCode::SUCCESS);
+    }
+    for offset in ["0", "1"] {
+        assert_eq!(call(commit(offset)).await.response_code(), ResponseCode::SUCCESS);
+        saved(offset).await;
+    }
+    let tables = ["topics.json", "topics.json.bak", "consumerOffset.json", "consumerOffset.json.bak"];
+    let before = tables.map(content);
+    limit(Some(0));
+    let answer = call(create("C")).await;
+    assert_eq!(answer.response_code(), ResponseCode::SYSTEM_ERROR);
+    assert!(answer.remark.as_deref().unwrap_or_default().contains("topics.json"), "{:?}", answer.remark);
+    let ask = Frame::request(RequestCode::GET_TOPIC_CONFIG).with_field("topic", "C");
+    assert_eq!(call(ask.clone()).await.response_code(), ResponseCode::TOPIC_NOT_EXIST);
+    assert_eq!(call(commit("2")).await.response_code(), ResponseCode::SUCCESS);
+    assert_eq!(tables.map(content), before);
+    limit(None);
+    assert_eq!(call(create("C")).await.response_code(), ResponseCode::SUCCESS);
+    saved("2").await;
+    assert_eq!(
+        (content("topics.json.bak"), content("consumerOffset.json.bak")),
+        (before[0].clone(), before[2].clone())
+    );
+    let (status, _) = tokio::task::spawn_blocking(|| running.end(Signal::TERM)).await.unwrap();
+    assert!(status.success());
+    let running = tokio::task::spawn_blocking(move || (site.start(""), site)).await.unwrap().0;
+    assert_eq!(call(ask).await.response_code(), ResponseCode::SUCCESS);
+    drop(running);
 }
 
 /// The test's own list of processes stands in for the machine's, whose other brokers are not to be ended.

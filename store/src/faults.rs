@@ -129,14 +129,16 @@ fn a_failed_sync_of_the_log_is_final() {
     store.close().unwrap();
 }
 
-/// Without space there is no next file; messages are taken again when there is.
+/// Without space, or on a file system that became read-only, there is no next file; messages are taken again when there is.
 #[test]
 fn no_space_for_the_next_file_refuses_messages_only() {
-    for refuses in [
-        (|act, path| matches!(act, Act::Allocate) && is_in(path, "commitlog")) as fn(Act<'_>, &Path) -> bool,
-        |act, path| matches!(act, Act::SyncDirectory) && is_in(path, "commitlog"),
+    let allocation: fn(Act<'_>, &Path) -> bool = |act, path| matches!(act, Act::Allocate) && is_in(path, "commitlog");
+    for (error, text_of_error, refuses) in [
+        (Errno::NOSPC, "No space", allocation),
+        (Errno::NOSPC, "No space", |act, path| matches!(act, Act::SyncDirectory) && is_in(path, "commitlog")),
+        (Errno::ROFS, "Read-only", allocation),
     ] {
-        let fixture = Fixture::new(Errno::NOSPC, refuses);
+        let fixture = Fixture::new(error, refuses);
         let store = fixture.open();
         append(&store, 0).unwrap();
         fixture.refuse(true);
@@ -147,7 +149,7 @@ fn no_space_for_the_next_file_refuses_messages_only() {
                 Err(error) => break error,
             }
         };
-        assert!(matches!(&refused, AppendError::DiskFull(text) if text.contains("No space")), "{refused}");
+        assert!(matches!(&refused, AppendError::DiskFull(text) if text.contains(text_of_error)), "{refused}");
         // the next file may have been made before
         assert!((14..40).contains(&count), "{count}");
         has_all(&store, count);
@@ -205,9 +207,15 @@ fn a_file_that_cannot_be_opened_is_named() {
 
 #[test]
 fn queues_and_index_that_cannot_be_written_are_completed_later() {
-    for directory in ["consumequeue", "index", "checkpoint"] {
+    for (directory, error) in [
+        ("consumequeue", Errno::NOSPC),
+        ("consumequeue", Errno::ROFS),
+        ("index", Errno::NOSPC),
+        ("index", Errno::ROFS),
+        ("checkpoint", Errno::NOSPC),
+    ] {
         let fixture = Fixture::new(
-            Errno::NOSPC,
+            error,
             match directory {
                 "consumequeue" => |act, path| matches!(act, Act::Write) && is_in(path, "consumequeue"),
                 "index" => |act, path| matches!(act, Act::Write) && is_in(path, "index"),

@@ -1,17 +1,20 @@
 //! A broker that is killed again and again under load keeps what it acknowledged.
 //!
-//! Senders fill a queue each, one message at a time or in batches, through files that roll and expire, with synchronous and
-//! asynchronous flush; the broker is killed at any time, also while it starts.
+//! Senders fill a queue each, one message at a time or in batches, which are records of their own or, in batch queues, one
+//! record, through files that roll and expire, with synchronous and asynchronous flush; the broker is killed at any time, also
+//! while it starts.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use apogee_remoting::client::Client;
-use apogee_remoting::message::batch::BatchMember;
-use apogee_remoting::message::record::entries;
+use apogee_remoting::message::batch::{BatchMember, decode};
+use apogee_remoting::message::record::{Record, entries};
+use apogee_remoting::message::sys_flag::INNER_BATCH;
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::query::QueryMessageRequestHeader;
 use apogee_remoting::protocol::send::SendMessageRequestHeaderV2;
+use apogee_remoting::protocol::topic::CreateTopicRequestHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
 
 use crate::harness::site::Site;
@@ -19,12 +22,18 @@ use crate::harness::{TIMEOUT, new_client, pull_header};
 use crate::{QUEUES, kills, some_time};
 
 const TOPIC: &str = "killed";
+/// The topic with batch queues.
+const BATCHES: &str = "killed-batches";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_broker_keeps_what_it_acknowledged() {
     let kills = kills();
     let site = Site::new("");
-    let mut senders: Vec<_> = (0..QUEUES).map(Sender::new).collect();
+    let queues = (0..QUEUES).map(|id| (TOPIC, id)).chain([(BATCHES, 0), (BATCHES, 1)]);
+    let mut senders: Vec<_> = queues.map(|(topic, queue_id)| Sender::new(topic, queue_id)).collect();
+    let broker = site.start(&lines(true, false));
+    create_batch_queues(&site.address()).await;
+    drop(broker);
     for round in 0..kills {
         let expiring = round % 5 == 3;
         let lines = lines(round % 2 == 0, expiring);
@@ -72,8 +81,36 @@ fn lines(sync_flush: bool, expiring: bool) -> String {
     format!("flushDiskType={flush}\n{expiry}")
 }
 
+async fn create_batch_queues(address: &str) {
+    let header = CreateTopicRequestHeader {
+        topic: BATCHES,
+        default_topic: Some("TBW102"),
+        read_queue_nums: 2,
+        write_queue_nums: 2,
+        perm: 6,
+        topic_filter_type: "SINGLE_TAG",
+        topic_sys_flag: Some(0),
+        order: false,
+        attributes: Some("+queue.type=BatchCQ"),
+        force: false,
+    };
+    let create = Command::request(RequestCode::UPDATE_AND_CREATE_TOPIC).with_header(&header);
+    let answer = new_client().call(address, create, TIMEOUT).await.unwrap();
+    assert_eq!(answer.response_code(), ResponseCode::SUCCESS, "{:?}", answer.remark);
+}
+
+/// The bodies of the messages in a record.
+fn bodies(record: &Record<'_>) -> Vec<String> {
+    let text = |body: &[u8]| String::from_utf8(body.to_vec()).unwrap();
+    if record.sys_flag & INNER_BATCH == 0 {
+        return vec![text(record.body)];
+    }
+    decode(record.body).map(|member| text(member.unwrap().body)).collect()
+}
+
 /// Fills one queue.
 struct Sender {
+    topic: &'static str,
     queue_id: i32,
     /// How many were sent so far, which are numbered.
     sent: usize,
@@ -84,8 +121,8 @@ struct Sender {
 }
 
 impl Sender {
-    fn new(queue_id: i32) -> Self {
-        Self { queue_id, sent: 0, messages: BTreeMap::new(), in_doubt: HashSet::new() }
+    fn new(topic: &'static str, queue_id: i32) -> Self {
+        Self { topic, queue_id, sent: 0, messages: BTreeMap::new(), in_doubt: HashSet::new() }
     }
 
     /// Sends message upon message until the broker no longer answers.
@@ -109,14 +146,20 @@ impl Sender {
         }
     }
 
-    /// One message, or a batch of several.
+    /// One message, or a batch of several; in batch queues always a batch, whose record has the keys of all its messages.
     fn request(&self, numbers: Range<usize>) -> Command {
-        let is_batch = numbers.len() > 1;
+        let is_one_record = self.topic == BATCHES;
+        let is_batch = numbers.len() > 1 || is_one_record;
         let properties = |number| format!("KEYS\u{1}{}\u{2}", self.key(number));
-        let properties_of_one = if is_batch { String::new() } else { properties(numbers.start) };
+        let keys: Vec<_> = numbers.clone().map(|number| self.key(number)).collect();
+        let properties_of_one = match (is_one_record, is_batch) {
+            (true, _) => format!("KEYS\u{1}{}\u{2}UNIQ_KEY\u{1}u{}\u{2}", keys.join(" "), keys[0]),
+            (false, true) => String::new(),
+            (false, false) => properties(numbers.start),
+        };
         let header = SendMessageRequestHeaderV2 {
             producer_group: Some("PG"),
-            topic: TOPIC,
+            topic: self.topic,
             default_topic: Some("TBW102"),
             default_topic_queue_nums: Some(QUEUES),
             queue_id: self.queue_id,
@@ -144,7 +187,7 @@ impl Sender {
     }
 
     fn key(&self, number: usize) -> String {
-        format!("{}-{number}", self.queue_id)
+        format!("{}-{number}", self.queue_id + if self.topic == BATCHES { 100 } else { 0 })
     }
 
     fn body(&self, number: usize) -> String {
@@ -176,13 +219,14 @@ impl Sender {
                 let record = record.unwrap();
                 record.verify(false).unwrap();
                 assert_eq!((record.queue_id, record.queue_offset), (self.queue_id, offset));
-                let body = std::str::from_utf8(record.body).unwrap();
-                let number = body.split(['-', '~']).nth(1).unwrap().parse().unwrap();
-                assert_eq!(body, self.body(number));
-                assert!(last < Some(number), "{number} after {last:?}");
-                last = Some(number);
-                found.insert(offset, number);
-                offset += 1;
+                for body in bodies(&record) {
+                    let number = body.split(['-', '~']).nth(1).unwrap().parse().unwrap();
+                    assert_eq!(body, self.body(number));
+                    assert!(last < Some(number), "{number} after {last:?}");
+                    last = Some(number);
+                    found.insert(offset, number);
+                    offset += 1;
+                }
             }
             assert_eq!(offset, next);
         }
@@ -206,7 +250,7 @@ impl Sender {
         for _ in 0..numbers.len().min(20) {
             let number = numbers[fastrand::usize(..numbers.len())];
             let header = QueryMessageRequestHeader {
-                topic: TOPIC,
+                topic: self.topic,
                 key: &self.key(number),
                 max_num: 8,
                 begin_timestamp: 0,
@@ -218,13 +262,17 @@ impl Sender {
             let query = Command::request(RequestCode::QUERY_MESSAGE).with_header(&header);
             let answer = client.call(address, query, TIMEOUT).await.unwrap();
             let bytes = answer.body.bytes();
-            let bodies: Vec<_> = entries(&bytes).map(|record| record.unwrap().body.to_vec()).collect();
-            assert_eq!(bodies, [self.body(number).into_bytes()], "by key {}", self.key(number));
+            let mut found: Vec<_> = entries(&bytes).flat_map(|record| bodies(&record.unwrap())).collect();
+            if self.topic == BATCHES {
+                assert_eq!(entries(&bytes).count(), 1);
+                found.retain(|body| *body == self.body(number));
+            }
+            assert_eq!(found, [self.body(number)], "by key {}", self.key(number));
         }
     }
 
     fn pull(&self, queue_offset: i64) -> Command {
-        let header = PullMessageRequestHeader { queue_id: self.queue_id, queue_offset, ..pull_header("G", TOPIC) };
+        let header = PullMessageRequestHeader { queue_id: self.queue_id, queue_offset, ..pull_header("G", self.topic) };
         Command::request(RequestCode::PULL_MESSAGE).with_header(&header)
     }
 }
