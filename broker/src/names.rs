@@ -4,8 +4,6 @@
 pub(crate) const RETRY_PREFIX: &str = "%RETRY%";
 /// Prefix of the topic that holds a group's dead letters.
 pub(crate) const DLQ_PREFIX: &str = "%DLQ%";
-/// Prefix of light queues.
-const LIGHT_PREFIX: &str = "%LMQ%";
 /// Topic whose settings automatically created topics inherit.
 pub(crate) const AUTO_CREATE_TOPIC: &str = "TBW102";
 /// Topic that holds delayed messages, one queue for each level.
@@ -56,11 +54,6 @@ pub(crate) const SYSTEM_TOPICS: [&str; 12] = [
 /// Whether a topic is the system's own.
 pub(crate) fn is_system_topic(topic: &str) -> bool {
     topic.starts_with(SYSTEM_TOPIC_PREFIX) || SYSTEM_TOPICS.contains(&topic)
-}
-
-/// Whether the name is that of a light queue, which has no topic of its own.
-pub(crate) fn is_light(topic: &str) -> bool {
-    topic.starts_with(LIGHT_PREFIX)
 }
 
 /// Whether clients may not send to a topic.

@@ -92,6 +92,7 @@ impl Service for Router {
 
             Code::UPDATE_BROKER_CONFIG => waits(broker, request, config::update),
             Code::GET_BROKER_CONFIG => config::get(broker).into(),
+            Code::SET_COMMITLOG_READ_MODE => waits(broker, request, config::set_read_mode),
             Code::DELETE_EXPIRED_COMMITLOG => expiry::by_hand(broker).into(),
             Code::CLEAN_EXPIRED_CONSUMEQUEUE => waits(broker, request, expiry::queues),
             Code::GET_BROKER_RUNTIME_INFO => stats::runtime_info(broker).into(),

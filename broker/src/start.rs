@@ -13,6 +13,7 @@ use apogee_remoting::client::{Client, ClientOptions, NameServers};
 use apogee_remoting::frame::DEFAULT_MAX_FRAME;
 use apogee_remoting::json;
 use apogee_remoting::message::id::UniqueIds;
+use apogee_remoting::protocol::offset::ConsumerOffsetSerializeWrapper;
 use apogee_remoting::server::{BindError, ConnectionOptions, Server, ServerOptions};
 use apogee_store::dispatch::{BitMaps, DelayLevels};
 use apogee_store::{Arrival, ArrivalListener, Hooks, Store};
@@ -185,9 +186,9 @@ fn open(mut settings: BrokerSettings) -> Result<Broker, StartError> {
 
     let groups = state_file(&settings, "subscriptionGroup.json");
     let saved = read(&groups)?;
-    let groups = GroupTable::new(groups, saved, clock);
-    let offsets_file = state_file(&settings, "consumerOffset.json");
-    let offsets = OffsetTable::new(read(&offsets_file)?, clock);
+    let groups = GroupTable::new(groups, saved, &settings, clock);
+    let (offsets_file, saved) = read_offsets(&settings)?;
+    let offsets = OffsetTable::new(saved, settings.store.enable_lmq, clock);
 
     let delay_offsets = state_file(&settings, "delayOffset.json");
     let saved = read(&delay_offsets)?;
@@ -205,6 +206,7 @@ fn open(mut settings: BrokerSettings) -> Result<Broker, StartError> {
     let saved = read(&request_modes)?;
     let request_modes = RequestModes::new(request_modes, saved);
 
+    let stats = Stats::new(settings.store.enable_lmq && !settings.broker.enable_lmq_stats);
     let client = Arc::new(Client::new(client_options(&settings)));
     let port = settings.server.listen_port;
     Ok(Broker {
@@ -234,7 +236,7 @@ fn open(mut settings: BrokerSettings) -> Result<Broker, StartError> {
         held_pulls,
         schedule,
         transactions,
-        stats: Stats::default(),
+        stats,
         boot_time: clock.now(),
         store_host,
     })
@@ -263,6 +265,22 @@ fn state_file(settings: &BrokerSettings, name: &str) -> StateFile {
 
 fn config_folder(settings: &BrokerSettings) -> PathBuf {
     PathBuf::from(&settings.store.store_path_root_dir).join("config")
+}
+
+/// Consumers' offsets, and the file that they are kept in. With light queues that is another one: whoever begins with them
+/// goes on where groups are, while the reference then begins with nothing.
+fn read_offsets(settings: &BrokerSettings) -> Result<(StateFile, ConsumerOffsetSerializeWrapper), StateFileError> {
+    let file = state_file(settings, "consumerOffset.json");
+    if !settings.store.enable_lmq {
+        let saved = read(&file)?;
+        return Ok((file, saved));
+    }
+    let light = state_file(settings, "lmqConsumerOffset.json");
+    let saved = match light.read(json::from_slice)? {
+        Some(saved) => saved,
+        None => read(&file)?,
+    };
+    Ok((light, saved))
 }
 
 fn read<T: DeserializeOwned + Default>(file: &StateFile) -> Result<T, StateFileError> {

@@ -26,7 +26,7 @@ class Stored:
     def __init__(self, root):
         self.root, self.log = root, files.log([root / "commitlog"])
         self.queues, self.indexes = files.queues(root), files.indexes(root, SLOTS)
-        self.notes = {at for at, *_ in self.queues.pop((NOTES, 0))}
+        self.notes = {at for at, *_ in self.queues.pop((NOTES, 0), [])}
         self.places = [at for at in self.log if at not in self.notes]
 
     def number(self, at):
@@ -108,7 +108,7 @@ def differences(ours, theirs):
 
 
 def first(ours, theirs):
-    if isinstance(ours, dict):
+    if isinstance(ours, dict) and isinstance(theirs, dict):
         name = min(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
         return f"{name}: {first(ours.get(name), theirs.get(name))}"
     if isinstance(ours, list) and isinstance(theirs, list):

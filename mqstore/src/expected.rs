@@ -6,6 +6,7 @@ use apogee_remoting::message::record::Record;
 use apogee_remoting::message::sys_flag::{TRANSACTION_PREPARED, TRANSACTION_ROLLBACK, TRANSACTION_TYPE};
 use apogee_store::dispatch::DelayLevels;
 use apogee_store::index::{IndexKind, hash, keys};
+use apogee_store::light;
 use apogee_store::queue::{Entry, QueueKind, Unit};
 use apogee_store::read::RecordFields;
 
@@ -52,14 +53,12 @@ impl Rules {
         };
         let mut places = vec![Place { topic, queue_id, entry: Entry { offset, count, unit, store_timestamp } }];
         if self.light_queues {
-            let names = record.properties.get_str(key::INNER_MULTI_DISPATCH).unwrap_or_default();
-            let offsets = record.properties.get_str(key::INNER_MULTI_QUEUE_OFFSET).unwrap_or_default();
-            for (topic, offset) in names.split(',').zip(offsets.split(',')) {
-                let queue_id = if topic.starts_with("%LMQ%") { 0 } else { queue_id };
-                if let Ok(offset) = offset.parse() {
-                    places.push(Place { topic, queue_id, entry: Entry { offset, count: 1, unit, store_timestamp } });
-                }
-            }
+            let light = light::queues_of(topic, queue_id, record.properties);
+            places.extend(light.map(|(topic, queue_id, offset)| Place {
+                topic,
+                queue_id,
+                entry: Entry { offset, count: 1, unit, store_timestamp },
+            }));
         }
         places
     }

@@ -8,6 +8,7 @@ pub mod dispatch;
 mod faults;
 mod files;
 pub mod index;
+pub mod light;
 mod log;
 mod mapping;
 mod marks;

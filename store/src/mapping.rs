@@ -79,6 +79,14 @@ impl Mapping {
         self.map.flush_range(from, to - from)
     }
 
+    /// Tells the kernel whether to read ahead of what is read: not where readers jump.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub(crate) fn set_read_ahead(&self, read_ahead: bool) -> io::Result<()> {
+        self.map.advise(if read_ahead { Advice::Normal } else { Advice::Random })
+    }
+
     /// Makes the pages of [from, to) present and writable, so that writing them does not fault. Contents stay.
     ///
     /// # Errors

@@ -211,6 +211,44 @@ fn damage_costs_the_damaged_message_only() {
     assert_eq!(append(&store, 0, b"next").unwrap().queue_offset, 100);
 }
 
+/// With a checksum over the whole record (enabledAppendPropCRC, forceVerifyPropCRC) any byte of it tells.
+#[test]
+fn a_record_with_a_checksum_of_its_own_is_served_whole_or_not_at_all() {
+    let root = tempfile::tempdir().unwrap();
+    let open = || {
+        let config =
+            MessageStoreConfig { enabled_append_prop_crc: true, force_verify_prop_crc: true, ..config(root.path()) };
+        Store::open(&config, Arc::new(Arrivals::default())).unwrap()
+    };
+    let store = open();
+    let stored: Vec<_> = (0..30).map(|number| append(&store, 0, &[number; 20]).unwrap()).collect();
+    store.close().unwrap();
+    drop(store);
+    let log = root.path().join("commitlog/00000000000000000000");
+    let whole = std::fs::read(&log).unwrap();
+    let (at, size) = (stored[3].physical_offset as usize, stored[3].size);
+    // queue, sysFlag, born host, store time, topic, properties, the checksum itself
+    for byte in [15, 39, 50, 63, size - 36, size - 28, size - 5] {
+        let mut damaged = whole.clone();
+        damaged[at + byte] ^= 4;
+        std::fs::write(&log, damaged).unwrap();
+        std::fs::write(root.path().join("abort"), "1").unwrap();
+        std::fs::remove_file(root.path().join("checkpoint")).unwrap();
+        std::fs::remove_dir_all(root.path().join("consumequeue")).unwrap();
+        let store = open();
+        let request = GetRequest { topic: "T", queue_id: 0, offset: 0, max_count: 32, max_bytes: 1 << 20 };
+        let mut found = Vec::new();
+        for offset in [0, 4] {
+            let result = store.get(&GetRequest { offset, ..request }, None).unwrap();
+            found.extend(result.runs.iter().flat_map(|run| entries(run)).map(|record| record.unwrap().queue_offset));
+        }
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found, (0..30).filter(|offset| *offset != 3).collect::<Vec<_>>(), "byte {byte}");
+        store.close().unwrap();
+    }
+}
+
 /// The checkpoint says that all units are on disk, but the end of a queue file is lost.
 #[test]
 fn units_that_are_missing_are_made_again_from_the_log() {

@@ -15,11 +15,12 @@ use apogee_remoting::protocol::message_queue::MessageQueue;
 use apogee_remoting::protocol::subscription::MessageModel;
 use apogee_remoting::server::Reply;
 use apogee_remoting::{Command, ResponseCode, json};
+use apogee_store::light::is_light;
 
 pub(crate) use routes::Routes;
 
+use crate::Broker;
 use crate::answer::Refusal;
-use crate::{Broker, names};
 
 /// Which queues of a topic the asking client shall consume (400). An answer without a list means: stay as you are.
 pub(crate) fn query(broker: &Arc<Broker>, request: &Command) -> Reply {
@@ -54,7 +55,7 @@ async fn assigned(broker: &Broker, body: &QueryAssignmentRequestBody) -> Option<
     match body.message_model? {
         MessageModel::Broadcasting => Some(broker.routes.queues(broker, &body.topic).await?.to_vec()),
         MessageModel::Clustering => {
-            let queues = if names::is_light(&body.topic) {
+            let queues = if is_light(&body.topic) {
                 let broker_name = broker.settings().broker.broker_name.clone();
                 Arc::from([MessageQueue { broker_name, queue_id: 0, topic: body.topic.clone() }])
             } else {

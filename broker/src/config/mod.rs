@@ -1,5 +1,7 @@
 //! Reading and changing the configuration at run time: codes 25 and 26.
 
+mod read_mode;
+
 use std::sync::Arc;
 
 use apogee_config::{ServerSettings, UpdateError, update as apply};
@@ -9,6 +11,8 @@ use apogee_remoting::{Command, ResponseCode, json};
 use crate::Broker;
 use crate::answer::{Answer, Refusal};
 use crate::registration;
+
+pub(crate) use read_mode::set_read_mode;
 
 /// Changes keys (25): all that are named, or none.
 pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {

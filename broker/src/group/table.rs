@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apogee_config::BrokerConfig;
 use apogee_config::state_file::StateFile;
+use apogee_config::{BrokerConfig, BrokerSettings};
 use apogee_remoting::json;
 use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_remoting::protocol::group::{SubscriptionGroupConfig, SubscriptionGroupWrapper};
+use apogee_store::light::is_light;
 use parking_lot::RwLock;
 
 use crate::clock::Clock;
@@ -37,22 +38,33 @@ type Forbidden = Arc<RwLock<BTreeMap<String, BTreeMap<String, i32>>>>;
 pub(crate) struct GroupTable {
     groups: Arc<SavedTable<SubscriptionGroupConfig>>,
     forbidden: Forbidden,
+    /// Whether groups named like light queues are there (enableLmq). None of them is in the table.
+    has_light: bool,
 }
 
 impl GroupTable {
     /// The table of a file, with the broker's own groups.
-    pub(crate) fn new(file: StateFile, saved: SubscriptionGroupWrapper, clock: Clock) -> Self {
+    pub(crate) fn new(
+        file: StateFile,
+        saved: SubscriptionGroupWrapper,
+        settings: &BrokerSettings,
+        clock: Clock,
+    ) -> Self {
         let own = OWN_GROUPS.into_iter().map(named);
         let groups = own.chain(saved.subscription_group_table.into_values());
         let groups = groups.map(|group| (group.group_name.clone(), group));
         let forbidden = Arc::new(RwLock::new(saved.forbidden_table));
         let written = Arc::clone(&forbidden);
         let encode = move |version, groups| json::to_vec_pretty(&wrapped(version, groups, &written));
-        Self { groups: SavedTable::new(file, saved.data_version, groups, clock, encode, |_| {}), forbidden }
+        let groups = SavedTable::new(file, saved.data_version, groups, clock, encode, |_| {});
+        Self { groups, forbidden, has_light: settings.store.enable_lmq }
     }
 
     /// The configuration of a group.
     pub(crate) fn get(&self, group: &str) -> Option<Arc<SubscriptionGroupConfig>> {
+        if self.has_light && is_light(group) {
+            return Some(Arc::new(named(group)));
+        }
         self.groups.get(group)
     }
 
@@ -89,11 +101,16 @@ impl GroupTable {
         self.find_or_create(group, settings).map(|(config, saving)| saving.wait().map(|()| config)).transpose()
     }
 
-    /// Creates or replaces groups at an admin's wish; attributes are changes as with topics.
+    /// Creates or replaces groups at an admin's wish; attributes are changes as with topics. Those of light queues stay
+    /// as they are.
     ///
     /// # Errors
     /// The remark that says which attribute is not allowed.
-    pub(crate) fn update(&self, configs: Vec<SubscriptionGroupConfig>) -> Result<Saving, String> {
+    pub(crate) fn update(&self, mut configs: Vec<SubscriptionGroupConfig>) -> Result<Saving, String> {
+        configs.retain(|config| !(self.has_light && is_light(&config.group_name)));
+        if configs.is_empty() {
+            return Ok(Saving::nothing());
+        }
         let groups = self.groups.lock();
         let mut altered = Vec::with_capacity(configs.len());
         for mut config in configs {

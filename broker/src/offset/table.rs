@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_remoting::protocol::offset::ConsumerOffsetSerializeWrapper;
 use apogee_store::NameMap;
+use apogee_store::light::{LIGHT_QUEUE_ID, is_light};
 use parking_lot::Mutex;
 
 use super::resets::Resets;
@@ -18,6 +19,9 @@ const SEPARATOR: char = '@';
 /// Consumed and pulled offsets of all groups.
 pub(crate) struct OffsetTable {
     groups: NameMap<HashMap<Box<str>, TopicOffsets>>,
+    /// Whether groups named like light queues have one offset for each topic, whatever the queue (enableLmq). They are
+    /// kept in a table of their own in the file, and in none of the lists of groups and topics, as in the reference.
+    has_light: bool,
     resets: Resets,
     version: Mutex<DataVersion>,
     clock: Clock,
@@ -40,9 +44,10 @@ struct TopicOffsets {
 
 impl OffsetTable {
     /// The table that a file or another broker described.
-    pub(crate) fn new(saved: ConsumerOffsetSerializeWrapper, clock: Clock) -> Self {
+    pub(crate) fn new(saved: ConsumerOffsetSerializeWrapper, has_light: bool, clock: Clock) -> Self {
         let table = Self {
             groups: NameMap::default(),
+            has_light,
             resets: Resets::default(),
             version: Mutex::new(saved.data_version),
             clock,
@@ -83,6 +88,9 @@ impl OffsetTable {
         for (key, offsets) in saved.offset_table {
             self.restore(&key, |topic| topic.consumed = offsets);
         }
+        for (key, offset) in saved.lmq_offset_table.into_iter().flatten() {
+            self.restore(&key, |topic| topic.consumed = [(LIGHT_QUEUE_ID, offset)].into());
+        }
         for (key, offsets) in saved.pull_offset_table.into_iter().flatten() {
             self.restore(&key, |topic| topic.pulled = offsets);
         }
@@ -90,6 +98,7 @@ impl OffsetTable {
 
     /// The offset behind the last consumed message; that of a reset which the group has not heard of yet.
     pub(crate) fn consumed(&self, group: &str, topic: &str, queue_id: i32) -> Option<i64> {
+        let queue_id = self.queue_of(group, queue_id);
         if let Some(reset) = self.resets.get(group, topic, queue_id) {
             return Some(reset);
         }
@@ -107,7 +116,8 @@ impl OffsetTable {
         let of_topic = |topics: &HashMap<Box<str>, TopicOffsets>| {
             topics.get(topic).map(|offsets| offsets.consumed.clone()).filter(|consumed| !consumed.is_empty())
         };
-        self.groups.iter().filter_map(|group| Some((Arc::clone(group.key()), of_topic(&group)?))).collect()
+        let listed = self.groups.iter().filter(|group| !self.is_light(group.key()));
+        listed.filter_map(|group| Some((Arc::clone(group.key()), of_topic(&group)?))).collect()
     }
 
     /// The offset behind the last pulled message; where nothing was pulled yet, the consumed one.
@@ -119,10 +129,14 @@ impl OffsetTable {
     /// Notes how far a group has consumed. Going back is allowed: that is how a reset by a client looks. Says whether it
     /// is noted: while a reset waits for the group's next pull, what its consumers commit is from before the reset.
     pub(crate) fn commit(&self, group: &str, topic: &str, queue_id: i32, offset: i64, version_step: u64) -> bool {
+        let queue_id = self.queue_of(group, queue_id);
         if self.resets.get(group, topic, queue_id).is_some() {
             return false;
         }
         self.with(group, topic, |offsets| offsets.consumed.insert(queue_id, offset));
+        if self.is_light(group) {
+            return true;
+        }
         let commits = self.commits.fetch_add(1, Ordering::Relaxed) + 1;
         if commits.is_multiple_of(version_step.max(1)) {
             self.version.lock().advance(0, self.clock.now());
@@ -132,19 +146,20 @@ impl OffsetTable {
 
     /// Sets where a group goes on with a queue. Its next pull learns of it, by [`Self::take_reset`].
     pub(crate) fn reset(&self, group: &str, topic: &str, queue_id: i32, offset: i64) {
+        let queue_id = self.queue_of(group, queue_id);
         self.resets.set(group, topic, queue_id, offset);
         self.with(group, topic, |offsets| offsets.consumed.insert(queue_id, offset));
     }
 
     /// The offset of a reset that the group has not heard of yet. It is given out once.
     pub(crate) fn take_reset(&self, group: &str, topic: &str, queue_id: i32) -> Option<i64> {
-        self.resets.take(group, topic, queue_id)
+        self.resets.take(group, topic, self.queue_of(group, queue_id))
     }
 
     /// Lets a group go on in a topic where another one is.
     pub(crate) fn copy(&self, from: &str, to: &str, topic: &str) {
         let consumed = self.consumed_of(from, topic);
-        if !consumed.is_empty() {
+        if !consumed.is_empty() && !self.is_light(from) && !self.is_light(to) {
             self.with(to, topic, |offsets| offsets.consumed = consumed);
         }
     }
@@ -163,7 +178,8 @@ impl OffsetTable {
                 .map(|(topic, _)| topic.to_string())
                 .collect()
         };
-        self.groups.get(group).map(|topics| names(&topics)).unwrap_or_default()
+        let topics = self.groups.get(group).filter(|_| !self.is_light(group));
+        topics.map(|topics| names(&topics)).unwrap_or_default()
     }
 
     /// Forgets a group.
@@ -208,10 +224,14 @@ impl OffsetTable {
         };
         let group_topics = saved.group_topic_map.get_or_insert_default();
         let pulled = saved.pull_offset_table.get_or_insert_default();
+        let mut light = BTreeMap::new();
         for group in &self.groups {
+            let is_light = self.is_light(group.key());
             for (topic, offsets) in group.value() {
                 let key = || format!("{topic}{SEPARATOR}{}", group.key());
-                if !offsets.consumed.is_empty() {
+                if is_light {
+                    light.extend(offsets.consumed.get(&LIGHT_QUEUE_ID).map(|offset| (key(), *offset)));
+                } else if !offsets.consumed.is_empty() {
                     saved.offset_table.insert(key(), offsets.consumed.clone());
                     group_topics.entry(group.key().to_string()).or_default().insert(topic.to_string());
                 }
@@ -220,7 +240,17 @@ impl OffsetTable {
                 }
             }
         }
+        saved.lmq_offset_table = self.has_light.then_some(light);
         saved
+    }
+
+    fn is_light(&self, group: &str) -> bool {
+        self.has_light && is_light(group)
+    }
+
+    /// The queue that a group's offset is kept under.
+    fn queue_of(&self, group: &str, queue_id: i32) -> i32 {
+        if self.is_light(group) { LIGHT_QUEUE_ID } else { queue_id }
     }
 
     fn restore(&self, key: &str, set: impl FnOnce(&mut TopicOffsets)) {

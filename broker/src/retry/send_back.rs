@@ -139,7 +139,8 @@ fn status(error: &AppendError) -> &'static str {
         AppendError::MessageTooLarge { .. }
         | AppendError::Draft(_)
         | AppendError::Properties
-        | AppendError::Queue { .. } => "MESSAGE_ILLEGAL",
+        | AppendError::Queue { .. }
+        | AppendError::TooManyLightQueues(_) => "MESSAGE_ILLEGAL",
         AppendError::NotWritable(_) | AppendError::DiskFull(_) | AppendError::Broken(_) | AppendError::Shutdown => {
             "SERVICE_NOT_AVAILABLE"
         }

@@ -3,7 +3,7 @@
 use apogee_config::BrokerSettings;
 use apogee_remoting::message::batch::{BatchMember, decode};
 use apogee_remoting::message::id::OffsetMessageId;
-use apogee_remoting::message::properties::{Properties, PropertiesBuf, key};
+use apogee_remoting::message::properties::{Properties, key};
 use apogee_remoting::message::record::Draft;
 use apogee_remoting::message::sys_flag;
 use apogee_remoting::protocol::send::{SendMessageRequestHeader, SendMessageResponseHeader};
@@ -12,7 +12,7 @@ use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, ResponseCode};
 use apogee_store::{AppendError, QueueKind};
 
-use super::{NotStored, Stored, check, inner_batch, refusal};
+use super::{NotStored, Stored, check, inner_batch, properties, refusal};
 use crate::Broker;
 use crate::answer::Refusal;
 use crate::names;
@@ -72,8 +72,7 @@ pub(super) fn send(
     if message.sys_flag & sys_flag::INNER_BATCH != 0 || sent.get(key::INNER_NUM).is_some() {
         return Err(refusal::illegal(settings).into());
     }
-    // A member without a last separator gets it: later readers would run its value into what follows.
-    let properties: Vec<_> = members.iter().map(|member| PropertiesBuf::from_text(member.properties)).collect();
+    let properties: Vec<_> = members.iter().map(|member| properties::for_member(settings, member.properties)).collect();
     let drafts = members.iter().zip(&properties).map(|(member, properties)| Draft {
         flag: member.flag,
         body: member.body,

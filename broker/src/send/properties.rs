@@ -3,6 +3,7 @@
 use apogee_config::BrokerSettings;
 use apogee_remoting::ResponseCode;
 use apogee_remoting::message::properties::{Properties, PropertiesBuf, key};
+use apogee_store::light::LIGHT_PREFIX;
 
 use crate::Broker;
 use crate::answer::Refusal;
@@ -31,12 +32,14 @@ pub(super) struct SingleProperties<'a> {
 pub(super) fn for_single<'a>(
     broker: &Broker,
     settings: &BrokerSettings,
+    topic: &str,
     sent: &'a str,
 ) -> Result<SingleProperties<'a>, Refusal> {
     let mut properties = PropertiesBuf::from_text(sent.as_bytes());
     let mut unique_key = None;
     let mut waits = true;
     let mut has_own = false;
+    let mut lite_topic = None;
     let mut delay = None;
     let mut is_half = false;
     let mut is_timer = false;
@@ -53,6 +56,8 @@ pub(super) fn for_single<'a>(
             is_half = value.eq_ignore_ascii_case(b"true");
         } else if name == key::INNER_NUM.as_bytes() {
             number = Some(value);
+        } else if name == key::LITE_TOPIC.as_bytes() {
+            lite_topic = Some(value);
         } else {
             is_timer |= TIMER.iter().any(|key| name == key.as_bytes());
         }
@@ -60,12 +65,28 @@ pub(super) fn for_single<'a>(
     if has_own {
         properties.retain(|name| !is_replaced(name));
     }
+    if let Some(lite_topic) = lite_topic {
+        // The light queue of a lite topic.
+        let name = [LIGHT_PREFIX.as_bytes(), b"$", topic.as_bytes(), b"$", lite_topic].concat();
+        properties.set(key::INNER_MULTI_DISPATCH, name);
+    }
     if unique_key.is_none() {
         properties.push(key::UNIQ_KEY, broker.unique_ids.next(broker.now()));
     }
     push_own(&mut properties, settings);
     let delay_level = delay.map_or(Ok(0), delay_level)?;
     Ok(SingleProperties { stored: properties, unique_key, waits, delay_level, is_half, is_timer, number })
+}
+
+/// Properties of a member of a batch that is stored as a record of its own. They are closed by a last separator: later
+/// readers would run the value into what follows.
+pub(super) fn for_member(settings: &BrokerSettings, sent: &[u8]) -> PropertiesBuf {
+    let mut properties = PropertiesBuf::from_text(sent);
+    if settings.store.enable_multi_dispatch {
+        // Only the broker gives offsets, and to a member of a batch none.
+        properties.remove(key::INNER_MULTI_QUEUE_OFFSET);
+    }
+    properties
 }
 
 /// Properties of a batch that becomes one record, of `count` messages.
@@ -98,6 +119,6 @@ fn delay_level(text: &[u8]) -> Result<i32, Refusal> {
 
 /// Properties that a client may send but that the broker sets or drops.
 fn is_replaced(name: &[u8]) -> bool {
-    const OWN: [&str; 4] = [key::MSG_REGION, key::TRACE_ON, key::CLUSTER, key::POP_CK];
+    const OWN: [&str; 5] = [key::MSG_REGION, key::TRACE_ON, key::CLUSTER, key::POP_CK, key::INNER_MULTI_QUEUE_OFFSET];
     OWN.iter().any(|own| name == own.as_bytes())
 }

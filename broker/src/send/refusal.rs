@@ -25,6 +25,10 @@ pub(crate) fn refusal(broker: &Broker, settings: &BrokerSettings, error: &Append
     match error {
         AppendError::MessageTooLarge { .. } | AppendError::Draft(_) | AppendError::Properties => illegal(settings),
         AppendError::Queue { .. } => Refusal::new(ResponseCode::INVALID_PARAMETER, error.to_string()),
+        AppendError::TooManyLightQueues(_) => Refusal::new(
+            ResponseCode::LMQ_QUOTA_EXCEEDED,
+            format!("[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]lmq consume queue num exceeded. Here: {error}"),
+        ),
         AppendError::DiskFull(_) | AppendError::NotWritable(_) | AppendError::Broken(_) | AppendError::Shutdown => {
             not_available()
         }

@@ -32,7 +32,7 @@ pub(super) fn send(
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
     let dead_letters = retry::for_send(broker, request.version, message)?;
     let SingleProperties { stored: mut properties, unique_key, waits, delay_level, is_half, is_timer, number } =
-        properties::for_single(broker, settings, message.properties.unwrap_or_default())?;
+        properties::for_single(broker, settings, message.topic, message.properties.unwrap_or_default())?;
     let mut sys_flag = message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 };
     let mut target = (message.topic, queue_id);
     if let Some(dead_letters) = &dead_letters {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use apogee_remoting::protocol::message_queue::MessageQueue;
 use apogee_store::NameMap;
+use apogee_store::light::{LIGHT_PREFIX, is_light};
 
 pub(crate) use consume::{consume, consume_all};
 pub(crate) use runtime::info as runtime_info;
@@ -25,6 +26,8 @@ use traffic::Traffic;
 /// Counters of messages that came and went.
 #[derive(Default)]
 pub(crate) struct Stats {
+    /// Whether all light queues, of which there may be very many, are counted as one, and so are their groups.
+    light_as_one: bool,
     /// What was stored, by topic.
     stored: NameMap<Traffic>,
     /// What was pulled, by group and topic.
@@ -36,21 +39,30 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
+    pub(crate) fn new(light_as_one: bool) -> Self {
+        Self { light_as_one, ..Self::default() }
+    }
+
+    /// Under which name a topic or a group is counted.
+    fn counted<'a>(&self, name: &'a str) -> &'a str {
+        if self.light_as_one && is_light(name) { LIGHT_PREFIX } else { name }
+    }
+
     /// Counts messages that were stored.
     pub(crate) fn stored(&self, topic: &str, messages: usize, bytes: usize) {
         self.all_stored.add(messages, bytes);
-        add(&self.stored, topic, messages, bytes);
+        add(&self.stored, self.counted(topic), messages, bytes);
     }
 
     /// Counts messages that a group pulled.
     pub(crate) fn pulled(&self, group: &str, topic: &str, messages: usize, bytes: usize) {
         self.all_pulled.add(messages, bytes);
-        add_of_group(&self.pulled, group, topic, messages, bytes);
+        add_of_group(&self.pulled, self.counted(group), self.counted(topic), messages, bytes);
     }
 
     /// Counts a message that a group gave back; `topic` is where it came from at first.
     pub(crate) fn given_back(&self, group: &str, topic: &str) {
-        add_of_group(&self.given_back, group, topic, 1, 0);
+        add_of_group(&self.given_back, self.counted(group), self.counted(topic), 1, 0);
     }
 
     /// Notes all counters at a time (ms), as rates need it. Call it every [`Span::period`].
@@ -65,13 +77,13 @@ impl Stats {
 
     /// Messages a second that were stored in a topic, over the last minute.
     pub(crate) fn stored_per_second(&self, topic: &str) -> f64 {
-        self.stored.get(topic).map_or(0.0, |traffic| traffic.per_second())
+        self.stored.get(self.counted(topic)).map_or(0.0, |traffic| traffic.per_second())
     }
 
     /// Messages a second that a group pulled of a topic, over the last minute.
     pub(crate) fn pulled_per_second(&self, group: &str, topic: &str) -> f64 {
-        let topics = self.pulled.get(group);
-        topics.and_then(|topics| topics.get(topic).map(|traffic| traffic.per_second())).unwrap_or(0.0)
+        let topics = self.pulled.get(self.counted(group));
+        topics.and_then(|topics| topics.get(self.counted(topic)).map(|traffic| traffic.per_second())).unwrap_or(0.0)
     }
 
     /// How many messages came and went that are not of a system topic.

@@ -9,6 +9,7 @@ use apogee_remoting::protocol::topic::{
     TopicConfigAndQueueMapping, TopicFilterType, TopicList,
 };
 use apogee_remoting::{Command, ResponseCode, json};
+use apogee_store::light::is_light;
 
 use super::{is_system_topic, system};
 use crate::Broker;
@@ -68,7 +69,7 @@ pub(crate) fn own(broker: &Broker) -> Command {
 /// Removes the queues of topics that are no longer there (316).
 pub(crate) fn clean_unused(broker: &Broker, _request: &Command) -> Answer {
     for topic in broker.store.topics() {
-        let is_kept = broker.topics.contains(&topic) || names::is_system_topic(&topic) || names::is_light(&topic);
+        let is_kept = broker.topics.contains(&topic) || names::is_system_topic(&topic) || is_light(&topic);
         if !is_kept {
             tracing::info!(topic = &*topic, "removing the queues of a topic that is not there");
             broker.store.delete_topic(&topic)?;

@@ -7,9 +7,10 @@ use apogee_config::state_file::StateFile;
 use apogee_remoting::json;
 use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_remoting::protocol::topic::{TopicConfig, TopicConfigSerializeWrapper};
+use apogee_store::light::is_light;
 use apogee_store::{QueueKind, QueueKinds};
 
-use super::{PERM_INHERIT, queue_kind, system};
+use super::{PERM_INHERIT, PERM_READ, PERM_WRITE, queue_kind, system};
 use crate::attributes;
 use crate::clock::Clock;
 use crate::registration::TopicChanges;
@@ -21,6 +22,8 @@ pub(crate) struct TopicTable {
     topics: Arc<SavedTable<TopicConfig>>,
     /// Told of every change: the name servers have to learn of it.
     changes_to_tell: Arc<TopicChanges>,
+    /// Whether every light queue counts as a topic (enableLmq). None of them is in the table.
+    has_light: bool,
 }
 
 impl TopicTable {
@@ -38,17 +41,20 @@ impl TopicTable {
         let changes = Arc::clone(&changes_to_tell);
         let encode = |version, topics| json::to_vec_pretty(&wrapped(version, topics));
         let topics = SavedTable::new(file, saved.data_version, named, clock, encode, move |topic| changes.note(topic));
-        Self { topics, changes_to_tell }
+        Self { topics, changes_to_tell, has_light: settings.store.enable_lmq }
     }
 
     /// The configuration of a topic.
     pub(crate) fn get(&self, topic: &str) -> Option<Arc<TopicConfig>> {
+        if self.has_light && is_light(topic) {
+            return Some(Arc::new(light(topic)));
+        }
         self.topics.get(topic)
     }
 
     /// Whether the topic is there.
     pub(crate) fn contains(&self, topic: &str) -> bool {
-        self.topics.contains(topic)
+        self.has_light && is_light(topic) || self.topics.contains(topic)
     }
 
     /// Creates a topic on the model of `model`, as an automatic creation by a send does: with at most
@@ -91,10 +97,15 @@ impl TopicTable {
     }
 
     /// Creates or replaces topics at an admin's wish. Attributes are changes (`+name=value`, `-name`) to those that are there.
+    /// Light queues stay as they are.
     ///
     /// # Errors
     /// The remark that says which attribute is not allowed.
-    pub(crate) fn update(&self, configs: Vec<TopicConfig>) -> Result<Saving, String> {
+    pub(crate) fn update(&self, mut configs: Vec<TopicConfig>) -> Result<Saving, String> {
+        configs.retain(|config| !(self.has_light && is_light(&config.topic_name)));
+        if configs.is_empty() {
+            return Ok(Saving::nothing());
+        }
         let topics = self.topics.lock();
         let mut altered = Vec::with_capacity(configs.len());
         for mut config in configs {
@@ -156,6 +167,21 @@ impl TopicTable {
 impl QueueKinds for TopicTable {
     fn queue_kind(&self, topic: &str) -> Option<QueueKind> {
         self.get(topic).map(|config| queue_kind(&config))
+    }
+
+    fn is_known(&self, topic: &str) -> bool {
+        self.contains(topic)
+    }
+}
+
+/// What a light queue looks like as a topic.
+fn light(topic: &str) -> TopicConfig {
+    TopicConfig {
+        topic_name: topic.to_owned(),
+        read_queue_nums: 1,
+        write_queue_nums: 1,
+        perm: PERM_READ | PERM_WRITE,
+        ..TopicConfig::default()
     }
 }
 

@@ -143,6 +143,8 @@ body! {
         pub data_version: DataVersion,
         /// Topics by group; only in the file and from 5.x.
         pub group_topic_map: Option<BTreeMap<String, BTreeSet<String>>>,
+        /// Offsets of groups of light queues by topic@group; only with `enableLmq`, in lmqConsumerOffset.json.
+        pub lmq_offset_table: Option<BTreeMap<String, i64>>,
         /// Offsets.
         pub offset_table: BTreeMap<String, BTreeMap<i32, i64>>,
         /// Pulled offsets by topic@group and queue; only in the file and from 5.x.

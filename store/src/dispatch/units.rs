@@ -11,6 +11,7 @@ use super::arrival::{Arrival, ArrivalListener};
 use super::bit_map::BitMaps;
 use super::delay::DelayLevels;
 use super::walk::DispatchError;
+use crate::light;
 use crate::queue::{Appended, Entry, Queue, QueueKind, QueueTable, Unit, is_queued};
 use crate::read::record::RecordFields;
 
@@ -25,6 +26,9 @@ pub(super) struct QueueBuilder {
     /// Where the walk began, while it still can begin earlier: a gap in a queue that ends before it is no gap of the log,
     /// but units that are missing.
     pub(super) began: Option<i64>,
+    /// Physical offset before which records are dispatched once more: those of topics that are not there any more make no
+    /// queue.
+    pub(super) known_before: i64,
 }
 
 impl QueueBuilder {
@@ -36,6 +40,7 @@ impl QueueBuilder {
             listener: None,
             bit_maps: None,
             began: None,
+            known_before: 0,
         }
     }
 
@@ -44,14 +49,17 @@ impl QueueBuilder {
     /// # Errors
     /// It is not there; what it needs may be put right, or looked for further back in the log.
     pub(super) fn put_record(&self, record: &RecordFields<'_>) -> Result<(), DispatchError> {
-        if !is_queued(record.sys_flag) || self.queues.is_of_deleted(record.topic, record.physical_offset) {
+        if !is_queued(record.sys_flag) {
             return Ok(());
         }
         let unit =
             Unit { physical_offset: record.physical_offset, size: record.size, tags_code: self.tags_code(record) };
         self.put(record, record.topic, record.queue_id, record.queue_offset, unit)?;
-        if self.light_queues {
-            self.put_light_queues(record, unit)?;
+        // as in the reference, a batch is in its own queue alone
+        if self.light_queues && record.inner_batch().is_none() {
+            for (name, queue_id, offset) in light::queues_of(record.topic, record.queue_id, record.properties) {
+                self.put(record, name, queue_id, offset, unit)?;
+            }
         }
         Ok(())
     }
@@ -76,6 +84,11 @@ impl QueueBuilder {
         unit: Unit,
     ) -> Result<(), DispatchError> {
         let position = record.physical_offset;
+        let is_gone =
+            position < self.known_before && !self.queues.is_known(topic) && self.queues.get(topic, queue_id).is_none();
+        if is_gone || self.queues.is_of_deleted(topic, position) {
+            return Ok(());
+        }
         let appended = self
             .queues
             .get_or_create(topic, queue_id)
@@ -118,24 +131,6 @@ impl QueueBuilder {
         let bit_map = bit_maps.and_then(|bit_maps| bit_maps.bit_map(record)).unwrap_or_default();
         queue.append(Entry { offset, count, unit, store_timestamp: record.store_timestamp }, &bit_map)
     }
-
-    /// Puts the unit into the light queues that the record names.
-    fn put_light_queues(&self, record: &RecordFields<'_>, unit: Unit) -> Result<(), DispatchError> {
-        let (Some(names), Some(offsets)) = (
-            record.properties.get_str(key::INNER_MULTI_DISPATCH),
-            record.properties.get_str(key::INNER_MULTI_QUEUE_OFFSET),
-        ) else {
-            return Ok(());
-        };
-        for (name, offset) in names.split(',').zip(offsets.split(',')) {
-            let queue_id = if name.starts_with(LIGHT_QUEUE) { 0 } else { record.queue_id };
-            if let Ok(offset) = offset.parse() {
-                self.put(record, name, queue_id, offset, unit)?;
-            }
-        }
-        Ok(())
-    }
 }
 
 pub(super) const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
-const LIGHT_QUEUE: &str = "%LMQ%";

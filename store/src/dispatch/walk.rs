@@ -127,6 +127,14 @@ impl Dispatch {
         self
     }
 
+    /// Makes no queues for records before a place whose topic is not there any more: they were dispatched once.
+    pub fn with_known_before(mut self, position: i64) -> Self {
+        if let Some(queues) = &mut self.queues {
+            queues.known_before = position;
+        }
+        self
+    }
+
     /// Tells `listener` of every message.
     pub fn with_listener(mut self, listener: Arc<dyn ArrivalListener>) -> Self {
         if let Some(queues) = &mut self.queues {

@@ -30,6 +30,9 @@ pub enum AppendError {
         /// Number.
         queue_id: i32,
     },
+    /// The message names a light queue that is not there, and there are as many as may be (maxLmqConsumeQueueNum).
+    #[error("there are {0} light queues, and no more are allowed")]
+    TooManyLightQueues(usize),
     /// Writing is switched off: a slave, an administrator.
     #[error("the store does not take messages now: {0}")]
     NotWritable(&'static str),

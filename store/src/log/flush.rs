@@ -21,7 +21,7 @@ impl CommitLog {
         let mut last_thorough = Instant::now();
         let mut next = Instant::now() + self.changeable.load().flush_interval;
         loop {
-            let task = self.flushed.next(next);
+            let task = self.flushed.next(next, || self.written());
             let changeable = **self.changeable.load();
             let least = match task {
                 Task::Reach | Task::Stop => 0,

@@ -78,14 +78,16 @@ impl GroupCommit {
         Wait { group: Arc::clone(self), position, ticket: None }
     }
 
-    /// Gives the worker its next task, at once when somebody waits, else when nudged, stopped or at the time.
-    pub(crate) fn next(&self, until: Instant) -> Task {
+    /// Gives the worker its next task, at once when somebody waits for more than is reached and the worker `can_reach` more,
+    /// else when nudged, stopped or at the time.
+    pub(crate) fn next(&self, until: Instant, can_reach: impl Fn() -> i64) -> Task {
         let mut state = self.state.lock();
         loop {
             if state.stopping {
                 return Task::Stop;
             }
-            if state.ended.is_none() && state.wanted > self.reached() {
+            let reached = self.reached();
+            if state.ended.is_none() && state.wanted > reached && can_reach() > reached {
                 return Task::Reach;
             }
             if std::mem::take(&mut state.nudged) {
@@ -224,19 +226,35 @@ mod tests {
         let group = Arc::new(GroupCommit::new(10));
         let count = Arc::new(Count::default());
         assert!(poll(&mut group.wait(10), &count).is_ready());
-        assert_eq!(group.next(Instant::now()), Task::TimedOut);
+        assert_eq!(group.next(Instant::now(), || 40), Task::TimedOut);
         let mut waits: Vec<_> = [20, 30, 40].map(|position| group.wait(position)).into();
         for wait in &mut waits {
             assert!(poll(wait, &count).is_pending() && poll(wait, &count).is_pending());
         }
-        assert_eq!(group.next(Instant::now()), Task::Reach);
+        assert_eq!(group.next(Instant::now(), || 40), Task::Reach);
         group.reach(30);
         assert_eq!(count.0.load(Ordering::Relaxed), 2);
         let ready: Vec<_> = waits.iter_mut().map(|wait| poll(wait, &count).is_ready()).collect();
         assert_eq!(ready, [true, true, false]);
-        assert_eq!(group.next(Instant::now()), Task::Reach);
+        assert_eq!(group.next(Instant::now(), || 40), Task::Reach);
         drop(waits);
         assert!(group.state.lock().waiters.is_empty());
+    }
+
+    /// A worker that looks again and again for what is not there would keep a processor busy.
+    #[test]
+    fn what_is_not_there_yet_is_not_worked_for() {
+        let group = Arc::new(GroupCommit::new(10));
+        let count = Arc::new(Count::default());
+        let mut wait = group.wait(20);
+        assert!(poll(&mut wait, &count).is_pending());
+        for (there, task) in [(10, Task::TimedOut), (15, Task::Reach)] {
+            assert_eq!(group.next(Instant::now(), || there), task);
+        }
+        group.reach(15);
+        assert_eq!(group.next(Instant::now(), || 15), Task::TimedOut);
+        group.reach(20);
+        assert_eq!(poll(&mut wait, &count), Poll::Ready(Ok(())));
     }
 
     #[test]
@@ -251,7 +269,7 @@ mod tests {
         group.reach(5);
         assert_eq!(poll(&mut wait, &count), Poll::Ready(Err(why.clone())));
         assert_eq!((group.reached(), poll(&mut group.wait(1), &count)), (0, Poll::Ready(Err(why))));
-        assert_eq!(group.next(Instant::now()), Task::TimedOut);
+        assert_eq!(group.next(Instant::now(), || 40), Task::TimedOut);
     }
 
     #[test]
@@ -267,12 +285,12 @@ mod tests {
                 wait
             })
         };
-        assert_eq!(group.next(far()), Task::Reach);
+        assert_eq!(group.next(far(), || 40), Task::Reach);
         group.reach(7);
         group.nudge();
-        assert_eq!(group.next(far()), Task::Nudged);
+        assert_eq!(group.next(far(), || 40), Task::Nudged);
         group.stop();
-        assert_eq!(group.next(far()), Task::Stop);
+        assert_eq!(group.next(far(), || 40), Task::Stop);
         drop(waiter.join());
     }
 }

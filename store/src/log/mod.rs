@@ -15,7 +15,7 @@ mod flush;
 mod followers;
 mod gate;
 mod group_commit;
-mod inner_batch;
+mod numbered;
 mod options;
 mod raw;
 mod read;
@@ -124,8 +124,8 @@ impl CommitLog {
         self.flushed_timestamp.load(Ordering::Acquire)
     }
 
-    /// Waits until everything before `position` is on disk; who waits makes the flush thread start at once, and again until
-    /// it is reached: call it for what is written.
+    /// Waits until everything before `position` is on disk; who waits makes the flush thread start at once, for what is
+    /// written.
     pub fn wait_flushed(&self, position: i64) -> Wait {
         self.flushed.wait(position)
     }
@@ -135,6 +135,11 @@ impl CommitLog {
         self.changeable.store(Arc::new(changeable));
         // it may sleep for an interval that no longer holds
         self.flushed.nudge();
+    }
+
+    /// Tells the kernel whether to read files ahead of what is read.
+    pub fn set_read_ahead(&self, read_ahead: bool) {
+        self.segments.set_read_ahead(read_ahead);
     }
 
     /// Refuses messages for a reason (a slave, an administrator), or takes them again.

@@ -8,7 +8,9 @@ use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
+use rustix::fs::{Advice, fadvise};
 use rustix::io::Errno;
+use tracing::warn;
 
 use crate::files::{self, allocate, sync_directory};
 use crate::mapping::{Mapping, Writer};
@@ -90,6 +92,20 @@ impl Segment {
             self.mapping.store(Some(mapping));
         }
         Ok(())
+    }
+
+    /// Tells the kernel whether to read ahead of what is read, in the mapping as well as by file. A file mapped later is to
+    /// be told of again.
+    pub(super) fn set_read_ahead(&self, read_ahead: bool) {
+        let advice = if read_ahead { Advice::Normal } else { Advice::Random };
+        let told = match &*self.mapping.load() {
+            Some(mapping) => mapping.set_read_ahead(read_ahead),
+            None => Ok(()),
+        };
+        // It is an advice: what is read stays the same.
+        if let Err(error) = told.and_then(|()| Ok(fadvise(&self.file, 0, None, advice)?)) {
+            warn!(path = %self.path.display(), %error, "the way that the file is read ahead is not changed");
+        }
     }
 
     /// Gives up the mapping; bytes given out keep it alive.

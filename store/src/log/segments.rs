@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
 use thiserror::Error;
@@ -19,6 +20,8 @@ pub(crate) struct Segments {
     directories: Directories,
     file_size: usize,
     list: ArcSwap<Vec<Arc<Segment>>>,
+    /// Whether the kernel reads ahead of what is read (dataReadAheadEnable).
+    read_ahead: AtomicBool,
 }
 
 /// Why the files of a log cannot be used.
@@ -106,7 +109,14 @@ impl Segments {
             let segment = Segment::open(path.clone(), start, file_size).map_err(io_at(&path))?;
             segments.push(Arc::new(segment));
         }
-        Ok(Self { directories, file_size, list: ArcSwap::from_pointee(segments) })
+        Ok(Self { directories, file_size, list: ArcSwap::from_pointee(segments), read_ahead: AtomicBool::new(true) })
+    }
+
+    /// Tells the kernel for all files whether to read ahead of what is read. It does so at first.
+    pub(super) fn set_read_ahead(&self, read_ahead: bool) {
+        if self.read_ahead.swap(read_ahead, Ordering::AcqRel) != read_ahead {
+            self.list().iter().for_each(|segment| segment.set_read_ahead(read_ahead));
+        }
     }
 
     /// Bytes of each file.
@@ -157,12 +167,18 @@ impl Segments {
         // the last one is mapped by its writer
         if !segment.is_mapped() && at + 1 < list.len() && at + MAPPED >= list.len() {
             segment.map_for_reading()?;
+            if !self.read_ahead.load(Ordering::Acquire) {
+                segment.set_read_ahead(false);
+            }
         }
         Ok(Some(Arc::clone(segment)))
     }
 
     /// Adds the next file. Of the older ones, only the newest stay mapped. Only the log's appender calls it.
     pub(super) fn push(&self, segment: Segment) {
+        if !self.read_ahead.load(Ordering::Acquire) {
+            segment.set_read_ahead(false);
+        }
         let mut list = Vec::clone(&self.list.load());
         list.push(Arc::new(segment));
         for old in list.iter().rev().skip(MAPPED) {

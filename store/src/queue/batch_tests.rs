@@ -48,7 +48,7 @@ impl<F: Fn(i64, Unit) -> bool + Sync> RecordAt for Records<F> {
 
 fn loaded(records: &dyn RecordAt, log_min: i64, log_end: i64, clean: bool) -> Loaded<'_> {
     let before_repair = &|| Ok(());
-    Loaded { log_min, log_end, clean, checked_from: log_end, dispatched: 0, records, before_repair }
+    Loaded { log_min, log_end, clean, checked_from: log_end, dispatched: 0, known_ends: &[], records, before_repair }
 }
 
 #[test]
@@ -92,10 +92,14 @@ fn one_damaged_offset_moves_nothing_a_real_gap_is_taken() {
     assert_eq!(queue.append(entry(70, 1), &[]).unwrap(), Appended::Held);
     table.settle().unwrap();
     assert_eq!(queue.max_offset(), 71);
-    let second_life = Entry { unit: Unit { physical_offset: 9000, ..entry(0, 1).unit }, ..entry(0, 2) };
-    assert_eq!(queue.append(second_life, &[]).unwrap(), Appended::Added);
-    assert_eq!((queue.min_offset(), queue.max_offset()), (0, 2));
-    assert_eq!(read(&queue, 0), [second_life]);
+    let second_life = |offset, count| {
+        let unit = Unit { physical_offset: 9000 + offset * 100, ..entry(0, 1).unit };
+        Entry { unit, ..entry(offset, count) }
+    };
+    assert_eq!(queue.append(second_life(0, 2), &[]).unwrap(), Appended::Doubtful);
+    assert_eq!(queue.append(second_life(2, 3), &[]).unwrap(), Appended::Added);
+    assert_eq!((queue.min_offset(), queue.max_offset()), (0, 5));
+    assert_eq!(read(&queue, 0), [second_life(0, 2), second_life(2, 3)]);
 }
 
 #[test]

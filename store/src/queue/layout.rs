@@ -43,6 +43,12 @@ impl QueueKind {
 pub trait QueueKinds: Send + Sync {
     /// Of which kind the queues of a topic are; `None` for a topic that is not known.
     fn queue_kind(&self, topic: &str) -> Option<QueueKind>;
+
+    /// Whether there is such a topic: queues of one that was deleted are not made again from the log.
+    fn is_known(&self, topic: &str) -> bool {
+        let _ = topic;
+        true
+    }
 }
 
 impl<F: Fn(&str) -> Option<QueueKind> + Send + Sync> QueueKinds for F {

@@ -3,6 +3,7 @@
 mod batch_time;
 mod cursor;
 mod descriptors;
+mod ends;
 mod entry;
 mod extension;
 mod extension_unit;
@@ -17,6 +18,7 @@ mod table;
 mod unit;
 
 pub use cursor::Cursor;
+pub use ends::{KnownEnd, KnownEnds};
 pub use entry::Entry;
 pub use extension_unit::ExtensionUnit;
 pub use layout::{QueueKind, QueueKinds};

@@ -9,14 +9,17 @@
 //! comes by: a process that dies loses them, and the dispatcher makes them again from the log. Files are
 //! sparse until written and never mapped, so a queue costs what it holds.
 
+mod append;
+
 use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use apogee_remoting::message::record::LEAST_SIZE;
 use parking_lot::Mutex;
 use tracing::warn;
+
+pub use append::Appended;
 
 use super::entry::Entry;
 use super::extension::Extension;
@@ -61,20 +64,12 @@ pub(super) struct State {
     synced: i64,
     /// A unit that would leave a gap, held with its bit map until the next one shows whether the gap is real.
     ahead: Option<(Entry, Vec<u8>)>,
+    /// A unit at an offset that the queue has passed, of a record behind its last one: held with its bit map until the next
+    /// one shows whether the queue begins anew, or a number in one record is damaged.
+    behind: Option<(Entry, Vec<u8>)>,
+    /// The offset and the physical offset behind the last unit that is on disk.
+    durable: (i64, i64),
     deleted: bool,
-}
-
-/// What became of a unit given to [`Queue::append`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Appended {
-    /// It is the queue's last one now.
-    Added,
-    /// The queue had a unit at this offset already.
-    Present,
-    /// It would leave a gap in the queue: held until the next unit confirms the gap.
-    Held,
-    /// The queue was deleted.
-    Deleted,
 }
 
 impl Queue {
@@ -154,78 +149,6 @@ impl Queue {
     /// Lets the next record get this offset: after recovery, or when a record is taken from a master's log.
     pub fn set_next_offset(&self, next: i64) {
         self.next.store(next, Ordering::Relaxed);
-    }
-
-    /// Adds the unit of a record. Only the dispatcher calls it. `bit_map` goes to the extension, where there is one.
-    ///
-    /// A unit that is there already is left as it is. The first unit of a queue may have any offset. A later
-    /// one that leaves a gap is held: when the next one lies behind it, it goes to its place, in a simple queue with
-    /// blanks before it; when the next one follows on what was there before, the offset was a damaged number in one
-    /// record.
-    ///
-    /// # Errors
-    /// The unit is not in the queue: a file could not be written or removed (try again), or the offset is none
-    /// (`InvalidData`). Units that only wait to be written are no error; the flush tells.
-    pub fn append(&self, entry: Entry, bit_map: &[u8]) -> io::Result<Appended> {
-        let Entry { offset, unit, .. } = entry;
-        if !(0..MAX_OFFSET).contains(&offset) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("queue offset {offset} is out of range")));
-        }
-        let mut state = self.state.lock();
-        if state.deleted {
-            return Ok(Appended::Deleted);
-        }
-        let max = self.max.load(Ordering::Relaxed);
-        if offset < max {
-            // A topic deleted and created again starts at 0 a second time, at a later place of the log.
-            if offset > 0 || unit.physical_offset < self.max_physical.load(Ordering::Relaxed) {
-                return Ok(Appended::Present);
-            }
-            self.reset(&mut state)?;
-        } else if offset > max {
-            match state.ahead.take() {
-                _ if self.is_empty() => self.skip_to(&mut state, entry)?,
-                Some((held, its_bit_map))
-                    if held.end() == offset
-                        || held.end() < offset && self.has_room_for(held.offset - max, held.unit) =>
-                {
-                    if let Err(error) = self.skip_to(&mut state, held) {
-                        state.ahead = Some((held, its_bit_map));
-                        return Err(error);
-                    }
-                    self.push(&mut state, held, &its_bit_map);
-                    if held.end() < offset {
-                        state.ahead = Some((entry, bit_map.to_vec()));
-                        return Ok(Appended::Held);
-                    }
-                }
-                _ => {
-                    state.ahead = Some((entry, bit_map.to_vec()));
-                    return Ok(Appended::Held);
-                }
-            }
-        }
-        self.push(&mut state, entry, bit_map);
-        Ok(Appended::Added)
-    }
-
-    /// Takes the unit that is held, if there is one: the log ends, so no other will show whether the gap is real. It is
-    /// when so many messages have room in the log between the queue's last one and this one.
-    ///
-    /// # Errors
-    /// Blanks cannot be written.
-    pub(super) fn settle(&self) -> io::Result<()> {
-        let mut state = self.state.lock();
-        let Some((held, bit_map)) = state.ahead.clone() else { return Ok(()) };
-        if self.has_room_for(held.offset - self.max_offset(), held.unit) {
-            self.skip_to(&mut state, held)?;
-            self.push(&mut state, held, &bit_map);
-        } else {
-            warn!(topic = %self.topic, queue_id = self.id, held.offset, physical = held.unit.physical_offset,
-                "the last record of a consume queue has an impossible offset and is not served");
-            state.ahead = None;
-        }
-        Ok(())
     }
 
     /// Reads units from a place on: as many as are there, fit, and lie in one file. 0 bytes at the end.
@@ -324,7 +247,7 @@ impl Queue {
     /// Writing or syncing failed. After a failed sync what was written counts as never synced.
     pub(super) fn flush(&self, least_pages: u64) -> io::Result<bool> {
         self.dirty.store(false, Ordering::Release);
-        let (from, to) = {
+        let (from, to, durable) = {
             let mut state = self.state.lock();
             if state.deleted {
                 return Ok(true);
@@ -334,7 +257,7 @@ impl Queue {
                 // an idle queue keeps no buffer
                 state.tail = Vec::new();
             }
-            (state.synced, state.tail_start)
+            (state.synced, state.tail_start, (self.max_offset(), self.max_physical_offset()))
         };
         if from >= to {
             return Ok(true);
@@ -346,8 +269,17 @@ impl Queue {
         let synced = self.extension.as_ref().map_or(Ok(()), Extension::sync).and_then(|()| self.files.sync(from, to));
         synced.inspect_err(|_| self.files.shared().set_sync_failed())?;
         let mut state = self.state.lock();
-        state.synced = state.synced.max(to);
+        if to > state.synced {
+            state.synced = to;
+            state.durable = durable;
+        }
         Ok(true)
+    }
+
+    /// The offset and the physical offset behind the last unit that is on disk; -1 twice without one.
+    pub(super) fn durable_end(&self) -> (i64, i64) {
+        let state = self.state.lock();
+        if state.file_starts.is_empty() { (-1, -1) } else { state.durable }
     }
 
     /// Puts the queue back on the list of those to flush.
@@ -378,6 +310,11 @@ impl Queue {
         }
     }
 
+    /// Whether there is anything of it on disk.
+    pub(super) fn has_files(&self) -> bool {
+        !self.state.lock().file_starts.is_empty()
+    }
+
     pub(super) fn files(&self) -> &QueueFiles {
         &self.files
     }
@@ -395,6 +332,7 @@ impl Queue {
         state.tail = Vec::new();
         state.tail_start = end;
         state.synced = end;
+        state.durable = (max, max_physical);
         self.max_physical.store(max_physical, Ordering::Release);
         self.end.store(end, Ordering::Release);
         self.max.store(max, Ordering::Release);
@@ -405,16 +343,6 @@ impl Queue {
     /// Whether no record was ever put into it.
     fn is_empty(&self) -> bool {
         self.max_physical.load(Ordering::Relaxed) < 0
-    }
-
-    /// Whether the log has room for so many messages between the queue's last one and that of a unit.
-    fn has_room_for(&self, missing: i64, unit: Unit) -> bool {
-        let room = unit.physical_offset - self.max_physical.load(Ordering::Relaxed).max(0);
-        let least = match self.kind {
-            QueueKind::Simple => LEAST_SIZE,
-            QueueKind::Batch => LEAST_MEMBER,
-        };
-        missing <= room / least as i64
     }
 
     /// Adds the unit that follows on what is there.
@@ -539,12 +467,8 @@ impl Queue {
     }
 }
 
-/// Queue offsets stay below this: far above any real one, and in bytes still a positive number.
-const MAX_OFFSET: i64 = i64::MAX / 64;
 /// Units are gathered until they fill so many bytes, and counted in these for the flush.
 const PAGE: u64 = 4096;
-/// Bytes of a message without body and properties in the record of a batch.
-const LEAST_MEMBER: usize = 22;
 const BLANKS_AT_ONCE: i64 = 3000;
 /// Units that may be missing whatever the log says: 20 MB of blanks.
 const MOST_BLANKS: i64 = 1_000_000;

@@ -209,10 +209,64 @@ fn report_4774_a_topic_created_again_starts_at_0() {
     for n in 0..15 {
         queue.put(n, unit(n)).unwrap();
     }
-    let second_life = Unit { physical_offset: 2000, ..unit(0) };
-    assert_eq!(queue.put(0, second_life).unwrap(), Appended::Added);
-    assert_eq!(queue.max_offset(), 1);
-    assert_eq!(queue.unit(0).unwrap(), Some(second_life));
+    let second_life = |n: i64| Unit { physical_offset: 2000 + n * 100, ..unit(n) };
+    assert_eq!(queue.put(0, second_life(0)).unwrap(), Appended::Doubtful);
+    assert_eq!(queue.max_offset(), 15);
+    assert_eq!(queue.put(1, second_life(1)).unwrap(), Appended::Added);
+    assert_eq!(queue.max_offset(), 2);
+    for n in 0..2 {
+        assert_eq!(queue.unit(n).unwrap(), Some(second_life(n)));
+        assert_eq!(queue.put(n, second_life(n)).unwrap(), Appended::Present);
+    }
+}
+
+/// Of a topic with one message in each queue since it was created anew, the log alone does not tell; of one with several
+/// queues it does.
+#[test]
+fn queues_begin_anew_together() {
+    for queues in [1, 3] {
+        let directory = TempDir::new().unwrap();
+        let table = table(&directory);
+        for id in 0..queues {
+            let queue = table.get_or_create("t", id).unwrap();
+            for n in 0..15 {
+                queue.put(n, unit(n)).unwrap();
+            }
+            assert_eq!(queue.put(0, Unit { physical_offset: 2000, ..unit(0) }).unwrap(), Appended::Doubtful);
+        }
+        table.settle().unwrap();
+        for id in 0..queues {
+            let queue = table.get("t", id).unwrap();
+            assert_eq!(queue.max_offset(), if queues == 1 { 15 } else { 1 }, "{queues}");
+        }
+    }
+}
+
+/// The number in one record is damaged: its place stays free, and nothing else changes.
+#[test]
+fn one_damaged_offset_does_not_begin_the_queue_anew() {
+    for damaged in [0, 1, 6] {
+        for at in [7, 14] {
+            let directory = TempDir::new().unwrap();
+            let table = table(&directory);
+            let queue = table.get_or_create("t", 0).unwrap();
+            for n in 0..15 {
+                let found = queue.put(if n == at { damaged } else { n }, unit(n)).unwrap();
+                assert_eq!(found, if n == at { Appended::Doubtful } else { Appended::Added }, "{damaged} {at} {n}");
+            }
+            table.settle().unwrap();
+            let found: Vec<_> = queue.iter_from(0).map(|entry| entry.unwrap().unit).collect();
+            let end = if at == 14 { 14 } else { 15 };
+            let expected: Vec<_> = (0..end).map(|n| if n == at { Unit::BLANK } else { unit(n) }).collect();
+            assert_eq!(found, expected, "{damaged} {at}");
+            // and once more, as after a kill
+            for n in 0..15 {
+                queue.put(if n == at { damaged } else { n }, unit(n)).unwrap();
+            }
+            table.settle().unwrap();
+            assert_eq!(queue.max_offset(), end);
+        }
+    }
 }
 
 #[test]
@@ -272,13 +326,14 @@ fn a_unit_that_cannot_be_put_can_be_put_later() {
     let last = directory.path().join("t/0/00000000000000000600");
     fs::remove_file(&last).unwrap();
     fs::create_dir(&last).unwrap();
-    let second_life = Unit { physical_offset: 9000, ..unit(0) };
+    let second_life = |n: i64| Unit { physical_offset: 9000 + n * 100, ..unit(n) };
+    assert_eq!(queue.put(0, second_life(0)).unwrap(), Appended::Doubtful);
     for _ in 0..2 {
-        assert!(queue.put(0, second_life).is_err());
+        assert!(queue.put(1, second_life(1)).is_err());
     }
     fs::remove_dir(&last).unwrap();
-    assert_eq!(queue.put(0, second_life).unwrap(), Appended::Added);
-    assert_eq!((queue.min_offset(), queue.max_offset()), (0, 1));
-    assert_eq!(queue.unit(0).unwrap(), Some(second_life));
+    assert_eq!(queue.put(1, second_life(1)).unwrap(), Appended::Added);
+    assert_eq!((queue.min_offset(), queue.max_offset()), (0, 2));
+    assert_eq!(queue.unit(0).unwrap(), Some(second_life(0)));
     assert_eq!(fs::read_dir(directory.path().join("t/0")).unwrap().count(), 0);
 }

@@ -7,6 +7,7 @@ use std::io;
 
 use tracing::{info, warn};
 
+use super::ends::KnownEnd;
 use super::entry::Entry;
 use super::layout::QueueKind;
 use super::queue::Queue;
@@ -34,6 +35,8 @@ pub struct Loaded<'a> {
     /// Physical offset behind the last record that was dispatched before a clean stop, 0 if unknown. What is before
     /// it and in no queue belongs to a topic that was deleted.
     pub dispatched: i64,
+    /// How far queues were on disk once; not complete, and of queues that are not there any more, too.
+    pub known_ends: &'a [KnownEnd],
     /// The records.
     pub records: &'a dyn RecordAt,
     /// Called before anything is changed that the next start could not find out again from files and checkpoint.
@@ -77,12 +80,44 @@ impl QueueTable {
         for end in ends {
             all.add(&end?);
         }
+        for end in log.known_ends {
+            if let Some(from) = self.lost_from(end, log)? {
+                (log.before_repair)()?;
+                warn!(
+                    topic = end.topic,
+                    queue_id = end.queue_id,
+                    max = end.max,
+                    from,
+                    "a consume queue lost units and is made again from the log behind this place"
+                );
+                all.add(&QueueEnd { max_physical: -1, damaged_from: Some(from) });
+            }
+        }
         info!(queues = queues.len(), damaged_from = ?all.damaged_from, "consume queues recovered");
         Ok(match (all.damaged_from, log.clean) {
             (Some(from), _) => Some(from.clamp(log.log_min, log.log_end)),
             (None, true) => Some(all.max_physical.max(log.dispatched).clamp(log.log_min, log.log_end)),
             (None, false) => None,
         })
+    }
+}
+
+impl QueueTable {
+    /// The physical offset behind which a queue has no units that it once had, if so. Its files may all be gone; then it is
+    /// put into the table, for its units to come back.
+    fn lost_from(&self, end: &KnownEnd, log: Loaded<'_>) -> io::Result<Option<i64>> {
+        let is_in_log = log.log_min < end.max_physical && end.max_physical <= log.log_end;
+        if !is_in_log || !self.is_known(&end.topic) {
+            return Ok(None);
+        }
+        let Some(queue) = self.get(&end.topic, end.queue_id).filter(|queue| queue.has_files()) else {
+            self.get_or_create(&end.topic, end.queue_id)?;
+            return Ok(Some(log.log_min));
+        };
+        // what lies behind the place from which on all is made again does not count
+        let is_trusted = log.clean || end.max_physical <= log.checked_from;
+        let is_short = is_trusted && queue.max_offset() < end.max;
+        Ok(is_short.then(|| queue.max_physical_offset().max(log.log_min)))
     }
 }
 

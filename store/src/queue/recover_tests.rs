@@ -29,6 +29,7 @@ fn log(records: i64, clean: bool) -> Loaded<'static> {
         clean,
         checked_from: end,
         dispatched: 0,
+        known_ends: &[],
         records: &EvenLog,
         before_repair: &|| Ok(()),
     }

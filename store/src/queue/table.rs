@@ -4,14 +4,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::ends::KnownEnd;
 use super::extension::Extension;
 use super::files::QueueFiles;
 use super::layout::{Layout, QueueKind, QueueKinds};
 use super::queue::Queue;
 use super::shared::Shared;
 use crate::NameMap;
+use crate::light::is_light;
 
 /// The consume queues, each made when it is first asked for to be written.
 pub struct QueueTable {
@@ -25,6 +27,8 @@ pub struct QueueTable {
     shared: Arc<Shared>,
     /// A topic's queues, ascending by number.
     topics: NameMap<Vec<Arc<Queue>>>,
+    /// Number of light queues among them.
+    light: AtomicUsize,
     /// Topics that were deleted, with the end of the log at that time: records before it are of the topic's former life.
     deleted: NameMap<i64>,
     any_deleted: AtomicBool,
@@ -42,6 +46,7 @@ impl QueueTable {
             kinds: Arc::new(|_: &str| None),
             shared: Arc::new(Shared::new(descriptors)),
             topics: NameMap::default(),
+            light: AtomicUsize::new(0),
             deleted: NameMap::default(),
             any_deleted: AtomicBool::new(false),
         }
@@ -96,7 +101,9 @@ impl QueueTable {
             Err(at) => {
                 // one topic, one kind: what is there counts more than what is said
                 let kind = queues.first().map_or(kind, |queue| queue.kind());
+                let is_light = is_light(&name);
                 let queue = Arc::new(self.make(name, queue_id, kind));
+                self.light.fetch_add(usize::from(is_light), Ordering::Relaxed);
                 queues.insert(at, Arc::clone(&queue));
                 queue
             }
@@ -115,8 +122,10 @@ impl QueueTable {
             return Queue::new(topic, queue_id, kind, files, None);
         }
         let extension = self.extensions.as_ref().map(files);
-        let extension = extension.filter(|files| self.extends || files.directory().exists());
-        let extension = extension.map(|files| Extension::new(files, self.extends));
+        // the reference has none for light queues
+        let extends = self.extends && !is_light(&topic);
+        let extension = extension.filter(|files| extends || files.directory().exists());
+        let extension = extension.map(|files| Extension::new(files, extends));
         let files = files(&self.simple);
         Queue::new(topic, queue_id, QueueKind::Simple, files, extension)
     }
@@ -134,6 +143,11 @@ impl QueueTable {
     /// Names of all topics that have queues.
     pub fn topics(&self) -> Vec<Arc<str>> {
         self.topics.iter().map(|entry| Arc::clone(entry.key())).collect()
+    }
+
+    /// Number of light queues.
+    pub fn light_queues(&self) -> usize {
+        self.light.load(Ordering::Relaxed)
     }
 
     /// All queues.
@@ -156,6 +170,9 @@ impl QueueTable {
         let Some((_, queues)) = self.topics.remove(topic) else {
             return Ok(false);
         };
+        if is_light(topic) {
+            self.light.fetch_sub(queues.len(), Ordering::Relaxed);
+        }
         let mut result = Ok(());
         for queue in &queues {
             result = result.and(queue.delete());
@@ -175,13 +192,18 @@ impl QueueTable {
         self.any_deleted.load(Ordering::Acquire) && self.deleted.get(topic).is_some_and(|end| physical_offset < *end)
     }
 
-    /// Takes the units that are held behind gaps: the log is dispatched to its end, and no other will follow to
-    /// confirm them.
+    /// Decides about units that are held: the log is dispatched to its end, and no other will follow to tell what they mean.
+    /// Where several queues of a topic go back, it was created anew; where one does, a number in its last record is damaged.
     ///
     /// # Errors
     /// A file cannot be written.
     pub fn settle(&self) -> io::Result<()> {
-        self.all().iter().try_for_each(|queue| queue.settle())
+        for topic in self.topics() {
+            let queues = self.queues(&topic);
+            let begins_anew = queues.iter().filter(|queue| queue.may_begin_anew()).count() > 1;
+            queues.iter().try_for_each(|queue| queue.settle(begins_anew))?;
+        }
+        Ok(())
     }
 
     /// Lets appends go on from what is dispatched: after recovery, before the first append.
@@ -241,6 +263,30 @@ impl QueueTable {
         }
         result?;
         Ok(all && !self.shared.sync_failed())
+    }
+
+    /// How far each queue is on disk, as far as it has units there.
+    pub(super) fn durable_ends(&self) -> Vec<KnownEnd> {
+        let mut ends = Vec::new();
+        for entry in &self.topics {
+            for queue in entry.value() {
+                let (max, max_physical) = queue.durable_end();
+                if max_physical >= 0 {
+                    ends.push(KnownEnd {
+                        topic: entry.key().to_string(),
+                        queue_id: queue.queue_id(),
+                        max,
+                        max_physical,
+                    });
+                }
+            }
+        }
+        ends
+    }
+
+    /// Whether there is such a topic, as far as anybody says.
+    pub fn is_known(&self, topic: &str) -> bool {
+        self.kinds.is_known(topic)
     }
 
     /// Makes a queue of the table for each directory found.

@@ -2,6 +2,8 @@
 
 use apogee_remoting::message::properties::{Properties, key};
 
+use crate::light;
+
 /// What stands at a place of the log.
 #[derive(Debug)]
 pub(crate) enum At<'a> {
@@ -75,12 +77,8 @@ impl<'a> RecordFields<'a> {
         if self.topic == topic {
             return self.queue_id == queue_id && self.queue_offset == queue_offset;
         }
-        let names = self.properties.get_str(key::INNER_MULTI_DISPATCH).unwrap_or_default();
-        let offsets = self.properties.get_str(key::INNER_MULTI_QUEUE_OFFSET).unwrap_or_default();
-        names
-            .split(',')
-            .zip(offsets.split(','))
-            .any(|(name, offset)| name == topic && offset.parse() == Ok(queue_offset))
+        light::queues_of(self.topic, self.queue_id, self.properties)
+            .any(|queue| queue == (topic, queue_id, queue_offset))
     }
 
     /// First queue offset and number of the messages in the record of a batch; `None` for a record that is one message.

@@ -3,6 +3,7 @@
 mod expire;
 mod hooks;
 mod key_query;
+mod light;
 mod open;
 mod read;
 mod replicate;
@@ -28,20 +29,24 @@ use crate::dispatch::{Dispatch, Dispatcher, QueueFlusher};
 use crate::index::{IndexBuilder, IndexReader};
 use crate::log::{AppendError, Appended, Batch, Changeable, CommitLog, NeverReached};
 use crate::marks::{AbortMark, StoreLock};
-use crate::queue::{Queue, QueueTable};
+use crate::queue::{KnownEnds, Queue, QueueTable};
 use crate::read::{ReadLimits, RecordSource};
+use light::LightQueues;
 
 /// An open store. It belongs to this process alone until it is closed.
 pub struct Store {
     log: Arc<CommitLog>,
     queues: Arc<QueueTable>,
     dispatch: Arc<Dispatch>,
+    /// None when messages go to no light queues (enableLmq).
+    light: Option<LightQueues>,
     /// None when no index is built, or none is to be asked.
     index: Option<IndexReader>,
     limits: ArcSwap<ReadLimits>,
     space: Space,
     abort: AbortMark,
     checkpoint: Arc<Checkpoint>,
+    known_ends: Arc<Mutex<KnownEnds>>,
     /// Minimum of the log up to which queues and index have been cleared of old files. Held while files expire.
     cleared: Mutex<i64>,
     /// The threads; none once the store is closed.
@@ -60,7 +65,10 @@ impl Store {
     /// loss when [`Store::flushed`] says so.
     pub fn append(&self, draft: &Draft<'_>) -> Result<Appended, AppendError> {
         let queue = self.queue(draft.topic, draft.queue_id)?;
-        self.log.append(draft, &queue)
+        match self.light.as_ref().map(|light| light.of(draft)).transpose()? {
+            Some(light) if !light.is_empty() => self.log.append_to_light_queues(draft, &queue, &light),
+            _ => self.log.append(draft, &queue),
+        }
     }
 
     /// Appends `count` messages as one record to a topic with batch queues; takes the offset of the first.
@@ -107,6 +115,11 @@ impl Store {
 
     /// Removes the queues of a topic; one of the same name begins at 0.
     pub fn delete_topic(&self, topic: &str) -> io::Result<bool> {
+        // held until the queues are gone: nobody writes down in between that they are there
+        let mut known_ends = self.known_ends.lock();
+        if !self.queues.queues(topic).is_empty() {
+            known_ends.forget()?;
+        }
         self.queues.delete_topic(topic, self.log.max_offset())
     }
 
@@ -129,7 +142,7 @@ impl Store {
     }
 
     /// Takes over keys of a changed configuration: how logs and queues are flushed, the limits of a message and of a read,
-    /// diskSpaceWarningLevelRatio, diskSpaceCleanForciblyRatio for new files. What expiry goes by is given to each [`Store::expire`]. Other keys need a restart, as in
+    /// diskSpaceWarningLevelRatio, diskSpaceCleanForciblyRatio for new files, dataReadAheadEnable. What expiry goes by is given to each [`Store::expire`]. Other keys need a restart, as in
     /// the reference.
     pub fn change(&self, config: &MessageStoreConfig) {
         self.log.change(Changeable::from_config(config));
@@ -139,6 +152,7 @@ impl Store {
         self.limits.store(Arc::new(open::read_limits(config)));
         self.space.set_warning_level(config.disk_space_warning_level_ratio);
         self.log.directories().set_full_above(config.disk_space_clean_forcibly_ratio);
+        self.log.set_read_ahead(config.data_read_ahead_enable);
         self.check_space();
     }
 
@@ -177,6 +191,9 @@ impl Store {
         // Each writes what the one before left to it.
         threads.dispatcher.stop();
         let queues = threads.queue_flusher.stop();
+        if queues.is_ok() {
+            self.known_ends.lock().note(&self.queues);
+        }
         let index = threads.index.map_or(Ok(()), IndexBuilder::stop);
         if !synced {
             return Err(io::Error::other("the commit log could not be synced"));
@@ -189,8 +206,12 @@ impl Store {
     }
 
     fn queue(&self, topic: &str, queue_id: i32) -> Result<Arc<Queue>, AppendError> {
-        self.queues.get_or_create(topic, queue_id).map_err(|_| AppendError::Queue { topic: topic.to_owned(), queue_id })
+        find_queue(&self.queues, topic, queue_id)
     }
+}
+
+fn find_queue(queues: &QueueTable, topic: &str, queue_id: i32) -> Result<Arc<Queue>, AppendError> {
+    queues.get_or_create(topic, queue_id).map_err(|_| AppendError::Queue { topic: topic.to_owned(), queue_id })
 }
 
 impl Drop for Store {

@@ -11,6 +11,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use thiserror::Error;
 
+use super::light::LightQueues;
 use super::synced::Synced;
 use super::{Hooks, Store, Threads};
 use crate::checkpoint::Checkpoint;
@@ -20,7 +21,7 @@ use crate::files;
 use crate::index::{IndexBuilder, IndexTable};
 use crate::log::{CommitLog, LogOptions, RecoverError, RecoverFrom};
 use crate::marks::{AbortMark, StoreLock};
-use crate::queue::{Loaded, QueueTable};
+use crate::queue::{KnownEnd, KnownEnds, Loaded, QueueTable};
 use crate::read::{ReadLimits, RecordSource, record_at};
 
 /// Descriptors of consume-queue files that are open at a time.
@@ -81,13 +82,17 @@ impl Store {
         let (log, checked_from) = CommitLog::recover(LogOptions::from_config(config), known, waker.clone())?;
         let (min, end) = (log.min_offset(), log.max_offset());
 
+        let (known_ends, ends) = KnownEnds::open(&root).map_err(io)?;
+
         // Before anything is derived or appended: from here on a stop is an unclean one.
-        let repair = Repair::new(&checkpoint);
+        let repair = Repair::new(&checkpoint, known_ends, ends);
         let opened = abort.set().map_err(io).and_then(|()| {
             let derived = Derived::complete(config, &log, &delays, known, checked_from, &hooks, &repair)?;
             let dispatch = Arc::new(derived.dispatch.with_listener(Arc::clone(&hooks.listener)));
             let queues = derived.queues;
-            let threads = start_threads(config, &log, &queues, &dispatch, &checkpoint, waker, clean).map_err(io)?;
+            let ends = Arc::clone(&repair.known_ends);
+            let synced = Synced::new(Arc::clone(&log), Arc::clone(&queues), Arc::clone(&checkpoint), ends);
+            let threads = start_threads(config, &log, &queues, &dispatch, synced, waker, clean).map_err(io)?;
             Ok((queues, dispatch, threads))
         });
         let (queues, dispatch, threads) = opened.inspect_err(|_| {
@@ -97,8 +102,10 @@ impl Store {
                 let _ = abort.clear();
             }
         })?;
+        let Repair { known_ends, .. } = repair;
         let space = Space::new(log.directories().writable(), &root, config.disk_space_warning_level_ratio);
         space.check(log.gate());
+        log.set_read_ahead(config.data_read_ahead_enable);
         tracing::info!(root = %root.display(), clean, min, end, ms = started.elapsed().as_millis() as u64, "store open");
         let limits = ArcSwap::from_pointee(read_limits(config));
         let index = threads.index.as_ref().filter(|_| config.index_file_read_enable).map(IndexBuilder::reader);
@@ -107,6 +114,7 @@ impl Store {
         let cleared = Mutex::new(-1);
         Ok(Arc::new(Self {
             log,
+            light: LightQueues::from_config(config, &queues),
             queues,
             dispatch,
             index,
@@ -114,6 +122,7 @@ impl Store {
             space,
             abort,
             checkpoint,
+            known_ends,
             cleared,
             threads,
             _lock: lock,
@@ -124,14 +133,18 @@ impl Store {
 /// What a start does to the queues.
 struct Repair<'a> {
     checkpoint: &'a Checkpoint,
+    known_ends: Arc<Mutex<KnownEnds>>,
+    /// What they were at the last look.
+    ends: Vec<KnownEnd>,
     withdrawn: Mutex<bool>,
     /// Units were or are about to be written or removed.
     changed: AtomicBool,
 }
 
 impl<'a> Repair<'a> {
-    fn new(checkpoint: &'a Checkpoint) -> Self {
-        Self { checkpoint, withdrawn: Mutex::new(false), changed: AtomicBool::new(false) }
+    fn new(checkpoint: &'a Checkpoint, known_ends: KnownEnds, ends: Vec<KnownEnd>) -> Self {
+        let known_ends = Arc::new(Mutex::new(known_ends));
+        Self { checkpoint, known_ends, ends, withdrawn: Mutex::new(false), changed: AtomicBool::new(false) }
     }
 
     /// Before units go that were on disk: the checkpoint must no longer say so, or a start after a kill would not
@@ -141,6 +154,8 @@ impl<'a> Repair<'a> {
         let mut withdrawn = self.withdrawn.lock();
         if !*withdrawn {
             self.checkpoint.withdraw()?;
+            // afterwards: the start that follows a kill does it all again without it
+            self.known_ends.lock().forget()?;
             *withdrawn = true;
         }
         Ok(())
@@ -191,12 +206,14 @@ impl Derived {
             .with_batches(root.join("batchconsumequeue"), batch_file, Arc::clone(&hooks.queue_kinds))
             .with_extensions(root.join("consumequeue_ext"), extension_file, config.enable_consume_queue_ext);
         let queues = Arc::new(queues);
+        let dispatched = behind(log, known.dispatched_record).map_err(io)?;
         let loaded = Loaded {
             log_min: min,
             log_end: end,
             clean: known.clean,
             checked_from,
-            dispatched: behind(log, known.dispatched_record).map_err(io)?,
+            dispatched,
+            known_ends: if is_built_anew { &[] } else { &repair.ends },
             records: &**log,
             before_repair: &|| repair.begin(),
         };
@@ -211,10 +228,16 @@ impl Derived {
             // units are written, and an end before the last one is no longer a clean one
             repair.set_changed();
         }
+        let dispatched_before = match known.clean {
+            _ if is_built_anew => 0,
+            true => dispatched,
+            false => checked_from,
+        };
         let walk = |from| {
             Dispatch::new(Arc::clone(log) as Arc<dyn RecordSource>, Arc::clone(&queues), from)
                 .with_delays(delays.clone())
                 .with_light_queues(config.enable_multi_dispatch)
+                .with_known_before(dispatched_before)
                 .with_bit_maps(hooks.bit_maps.clone())
         };
         // Nobody waits for old messages, so the listener comes after them.
@@ -265,17 +288,17 @@ fn start_threads(
     log: &Arc<CommitLog>,
     queues: &Arc<QueueTable>,
     dispatch: &Arc<Dispatch>,
-    checkpoint: &Arc<Checkpoint>,
+    synced: Synced,
     waker: Waker,
     clean: bool,
 ) -> io::Result<Threads> {
+    // first: what fails here is to leave everything as it was, and the flush writes
+    let indexed = config.message_index_enable && config.index_file_write_enable;
+    let index = if indexed { Some(start_index(config, log, synced.checkpoint(), clean)?) } else { None };
     let intervals = flush_intervals(config);
-    let synced = Synced::new(Arc::clone(log), Arc::clone(checkpoint));
     let queue_flusher = QueueFlusher::start(Arc::clone(queues), Arc::clone(dispatch), intervals, move |progress| {
         synced.queues_reached(progress);
     })?;
-    let indexed = config.message_index_enable && config.index_file_write_enable;
-    let index = if indexed { Some(start_index(config, log, checkpoint, clean)?) } else { None };
     Ok(Threads { dispatcher: Dispatcher::start(Arc::clone(dispatch), waker)?, queue_flusher, index })
 }
 

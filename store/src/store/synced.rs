@@ -1,6 +1,7 @@
 //! Keeping the checkpoint: which record is on disk with all before it, in the log and in the queues.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tracing::error;
@@ -8,19 +9,32 @@ use tracing::error;
 use crate::checkpoint::Checkpoint;
 use crate::dispatch::Progress;
 use crate::log::CommitLog;
+use crate::queue::{KnownEnds, QueueTable};
 
 /// Brings together what the flushes of queues and log reached.
-#[derive(Debug)]
 pub(super) struct Synced {
     log: Arc<CommitLog>,
+    queues: Arc<QueueTable>,
     checkpoint: Arc<Checkpoint>,
+    known_ends: Arc<Mutex<KnownEnds>>,
+    /// When the ends of queues were last written down.
+    written: Mutex<Option<Instant>>,
     /// Synced in the queues, not yet in the log.
     ahead: Mutex<Option<Progress>>,
 }
 
 impl Synced {
-    pub(super) fn new(log: Arc<CommitLog>, checkpoint: Arc<Checkpoint>) -> Self {
-        Self { log, checkpoint, ahead: Mutex::default() }
+    pub(super) fn new(
+        log: Arc<CommitLog>,
+        queues: Arc<QueueTable>,
+        checkpoint: Arc<Checkpoint>,
+        known_ends: Arc<Mutex<KnownEnds>>,
+    ) -> Self {
+        Self { log, queues, checkpoint, known_ends, written: Mutex::default(), ahead: Mutex::default() }
+    }
+
+    pub(super) fn checkpoint(&self) -> &Arc<Checkpoint> {
+        &self.checkpoint
     }
 
     /// The queues are on disk up to a place.
@@ -50,5 +64,19 @@ impl Synced {
         if let Err(error) = updated {
             error!(%error, path = %self.checkpoint.path().display(), "the checkpoint is not written");
         }
+        self.write_ends();
+    }
+
+    /// Writes down how far the queues are on disk, from time to time.
+    fn write_ends(&self) {
+        let mut written = self.written.lock();
+        if written.is_some_and(|written| written.elapsed() < ENDS) {
+            return;
+        }
+        *written = Some(Instant::now());
+        self.known_ends.lock().note(&self.queues);
     }
 }
+
+/// Time between two writes of the ends of queues.
+const ENDS: Duration = Duration::from_secs(10);

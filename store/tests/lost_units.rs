@@ -1,0 +1,205 @@
+//! Queues that lost units, or all their files, get them back at the next start.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking; helpers of integration tests are not seen as tests")]
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use apogee_config::MessageStoreConfig;
+use apogee_remoting::message::record::{Draft, entries};
+use apogee_store::{GetRequest, GetStatus, Hooks, QueueKind, QueueKinds, Store};
+use tempfile::TempDir;
+
+const MESSAGES: usize = 150;
+
+/// All topics but this one.
+struct Topics(&'static str);
+
+impl QueueKinds for Topics {
+    fn queue_kind(&self, _: &str) -> Option<QueueKind> {
+        None
+    }
+
+    fn is_known(&self, topic: &str) -> bool {
+        topic != self.0
+    }
+}
+
+fn open(root: &Path, deleted: &'static str) -> Arc<Store> {
+    let config = MessageStoreConfig {
+        store_path_root_dir: root.to_str().unwrap().to_owned(),
+        mapped_file_size_commit_log: 64 * 1024,
+        mapped_file_size_consume_queue: 20 * 20,
+        flush_interval_consume_queue: 5,
+        flush_consume_queue_thorough_interval: 5,
+        ..MessageStoreConfig::default()
+    };
+    Store::open(&config, Hooks { queue_kinds: Arc::new(Topics(deleted)), ..Hooks::default() }).unwrap()
+}
+
+/// A clean store with two queues of a topic and one of another.
+fn filled() -> TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path(), "");
+    for n in 0..MESSAGES {
+        for (topic, queue_id) in [("U", 0), ("T", 0), ("T", 1)] {
+            let body = format!("{topic}{queue_id} {n}");
+            store.append(&Draft::new(topic, queue_id, ([127, 0, 0, 1], 10_911).into(), body.as_bytes())).unwrap();
+        }
+    }
+    store.close().unwrap();
+    root
+}
+
+/// As a kill leaves it.
+fn set_abort(root: &Path) {
+    fs::write(root.join("abort"), "1").unwrap();
+}
+
+fn count(store: &Store, topic: &str, queue_id: i32) -> usize {
+    while store.dispatch_behind_bytes() > 0 {
+        thread::yield_now();
+    }
+    let mut count = 0;
+    loop {
+        let request = GetRequest { topic, queue_id, offset: count as i64, max_count: 32, max_bytes: 1 << 20 };
+        let found = store.get(&request, None).unwrap();
+        if found.status != GetStatus::Found {
+            return count;
+        }
+        for record in found.runs.iter().flat_map(|run| entries(run)).map(Result::unwrap) {
+            assert_eq!(record.queue_offset, count as i64);
+            assert_eq!(record.body, format!("{topic}{queue_id} {count}").as_bytes());
+            count += 1;
+        }
+    }
+}
+
+fn check(root: &Path) {
+    // the second time as a kill in the middle of the first leaves it, the third time after a clean stop
+    for stop in 0..3 {
+        let store = open(root, "");
+        for (topic, queue_id) in [("T", 0), ("T", 1), ("U", 0)] {
+            assert_eq!(count(&store, topic, queue_id), MESSAGES, "{topic} {queue_id}, start {stop}");
+        }
+        if stop > 0 {
+            store.close().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_queue_whose_folder_is_gone_comes_back() {
+    for gone in ["T/0", "T", "U"] {
+        for is_clean in [true, false] {
+            let root = filled();
+            fs::remove_dir_all(root.path().join("consumequeue").join(gone)).unwrap();
+            if !is_clean {
+                set_abort(root.path());
+            }
+            check(root.path());
+        }
+    }
+}
+
+#[test]
+fn units_lost_at_the_end_come_back() {
+    for is_clean in [true, false] {
+        for units in [1, 10, 11] {
+            let root = filled();
+            // 150 units in files of 20: the last has ten
+            let queue = root.path().join("consumequeue/T/0");
+            let file = |n: usize| OpenOptions::new().write(true).open(queue.join(format!("{:020}", n * 400))).unwrap();
+            if units > 10 {
+                fs::remove_file(queue.join(format!("{:020}", 7 * 400))).unwrap();
+                file(6).write_all_at(&vec![0; (units - 10) * 20], (30 - units) as u64 * 20).unwrap();
+            } else {
+                file(7).write_all_at(&vec![0; units * 20], (10 - units) as u64 * 20).unwrap();
+            }
+            if !is_clean {
+                set_abort(root.path());
+            }
+            check(root.path());
+        }
+    }
+}
+
+/// What the topic's table does not name was deleted, whatever was written down last.
+#[test]
+fn a_deleted_topic_does_not_come_back() {
+    for is_clean in [true, false] {
+        let root = filled();
+        for gone in ["T/0", "U"] {
+            fs::remove_dir_all(root.path().join("consumequeue").join(gone)).unwrap();
+        }
+        if !is_clean {
+            set_abort(root.path());
+        }
+        let store = open(root.path(), "U");
+        assert_eq!(count(&store, "T", 0), MESSAGES);
+        assert!(!store.topics().iter().any(|topic| &**topic == "U"));
+        store.close().unwrap();
+    }
+}
+
+/// A topic deleted and made anew in the same run has fewer units than were written down before.
+#[test]
+fn a_topic_made_anew_begins_anew() {
+    let root = filled();
+    let store = open(root.path(), "");
+    store.delete_topic("U").unwrap();
+    store.append(&Draft::new("U", 0, ([127, 0, 0, 1], 10_911).into(), b"U0 0")).unwrap();
+    drop(store);
+    for _ in 0..2 {
+        let store = open(root.path(), "");
+        assert_eq!((count(&store, "U", 0), count(&store, "T", 0)), (1, MESSAGES));
+        store.close().unwrap();
+        set_abort(root.path());
+    }
+}
+
+/// The checksum of a record covers its body only: a number in its head may be another one.
+#[test]
+fn a_damaged_offset_costs_its_record_only() {
+    for is_clean in [true, false] {
+        for (damaged, offset) in [(40, 0), (40, 1 << 40), (MESSAGES - 1, 7)] {
+            let root = filled();
+            let place = {
+                let store = open(root.path(), "");
+                let request =
+                    GetRequest { topic: "T", queue_id: 1, offset: damaged as i64, max_count: 1, max_bytes: 1 };
+                let found = store.get(&request, None).unwrap();
+                let place = entries(&found.runs[0]).next().unwrap().unwrap().physical_offset;
+                store.close().unwrap();
+                place
+            };
+            let log = OpenOptions::new().write(true).open(root.path().join("commitlog/00000000000000000000")).unwrap();
+            log.write_all_at(&i64::to_be_bytes(offset), place as u64 + 20).unwrap();
+            fs::remove_dir_all(root.path().join("consumequeue")).unwrap();
+            for _ in 0..2 {
+                if !is_clean {
+                    set_abort(root.path());
+                }
+                let store = open(root.path(), "");
+                assert_eq!((count(&store, "T", 0), count(&store, "U", 0)), (MESSAGES, MESSAGES));
+                let mut found = Vec::new();
+                let mut next = 0;
+                while next < store.max_offset("T", 1) {
+                    let request =
+                        GetRequest { topic: "T", queue_id: 1, offset: next, max_count: 32, max_bytes: 1 << 20 };
+                    let result = store.get(&request, None).unwrap();
+                    found.extend(
+                        result.runs.iter().flat_map(|run| entries(run)).map(|record| record.unwrap().queue_offset),
+                    );
+                    assert!(result.next_offset > next);
+                    next = result.next_offset;
+                }
+                let expected: Vec<_> = (0..MESSAGES).filter(|n| *n != damaged).map(|n| n as i64).collect();
+                assert_eq!(found, expected, "{damaged} as {offset}, clean {is_clean}");
+                store.close().unwrap();
+            }
+        }
+    }
+}
