@@ -112,7 +112,8 @@ impl Derive {
         let mut kept = 0;
         self.queues.for_each(|topic, id, queue| {
             let last = queue.entry(queue.end()? - 1)?;
-            if made.get(topic, id).is_some() || last.is_none_or(|last| last.unit.end() > log_min) {
+            let is_expired = last.is_some_and(|last| last.unit.end() <= log_min);
+            if !is_expired || made.get(topic, id).is_some() || self.rules.topics.kind(topic) != queue.kind() {
                 return Ok(());
             }
             kept += 1;
