@@ -124,7 +124,16 @@ fn is_blank(name: &str) -> bool {
 }
 
 fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'%' | b'|' | b'_' | b'-')
+    const IS_NAME_BYTE: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte = 0;
+        while byte < 128 {
+            table[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'%' | b'|' | b'_' | b'-');
+            byte += 1;
+        }
+        table
+    };
+    IS_NAME_BYTE[usize::from(byte)]
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apogee_remoting::server::{Peer, Reply, Service};
+use apogee_remoting::server::{Answering, Peer, Reply, Service};
 use apogee_remoting::{Command, RequestCode as Code, ResponseCode};
 
 use crate::Broker;
@@ -21,15 +21,26 @@ pub(crate) struct Router {
 }
 
 impl Service for Router {
+    /// The requests of which there are many write their answers themselves.
+    fn answer(&self, peer: &Arc<Peer>, request: Command, answering: Answering<'_>) -> Reply {
+        match request.request_code() {
+            Code::SEND_MESSAGE | Code::SEND_MESSAGE_V2 | Code::SEND_BATCH_MESSAGE => {
+                send::send(&self.broker, peer, request, answering)
+            }
+            Code::PULL_MESSAGE | Code::LITE_PULL_MESSAGE if !self.is_fast => {
+                pull::pull(&self.broker, peer, request, answering)
+            }
+            _ => self.call(peer, request),
+        }
+    }
+
     fn call(&self, peer: &Arc<Peer>, request: Command) -> Reply {
         let broker = &self.broker;
         match request.request_code() {
-            Code::SEND_MESSAGE | Code::SEND_MESSAGE_V2 | Code::SEND_BATCH_MESSAGE => send::send(broker, peer, request),
             Code::SEND_REPLY_MESSAGE | Code::SEND_REPLY_MESSAGE_V2 => send::reply(broker, peer, request),
             Code::END_TRANSACTION => transaction::end(broker, &request),
             Code::RESUME_CHECK_HALF_MESSAGE => waits(broker, request, transaction::resume_check),
             Code::CONSUMER_SEND_MSG_BACK => waits(broker, request, retry::send_back),
-            Code::PULL_MESSAGE | Code::LITE_PULL_MESSAGE if !self.is_fast => pull::pull(broker, peer, request),
 
             Code::HEART_BEAT => client::heartbeat(broker, peer, &request),
             Code::UNREGISTER_CLIENT => now(client::unregister(broker, peer, &request)),

@@ -177,6 +177,14 @@ impl Body {
         }
     }
 
+    /// The bytes of the body: without a copy when it is [`Body::Whole`].
+    pub fn contiguous(&self) -> Cow<'_, [u8]> {
+        match self {
+            Self::Whole(bytes) => Cow::Borrowed(bytes),
+            Self::Parts(parts) => Cow::Owned(parts.concat()),
+        }
+    }
+
     /// The body as one buffer: without a copy when it is [`Body::Whole`].
     pub fn bytes(&self) -> Bytes {
         match self {

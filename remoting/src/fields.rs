@@ -1,10 +1,19 @@
 //! The extension fields of a header (`extFields`): text keys with text values.
 
+use std::cell::RefCell;
+
+use crate::header::FieldSink;
+
 /// Key-value text pairs. A header that was read keeps its text as it came; the pairs say what of it are keys and values.
 ///
 /// Keys keep the order in which they came; the order carries no meaning in the protocol.
+///
+/// The memory of fields that are dropped serves the next ones of the thread.
 #[derive(Clone, Default)]
-pub struct Fields {
+pub struct Fields(Memory);
+
+#[derive(Clone, Default)]
+struct Memory {
     /// All keys and values, perhaps with other text between them.
     text: String,
     pairs: Vec<Pair>,
@@ -33,6 +42,13 @@ impl Span {
         Self::new(start, end - start)
     }
 
+    #[inline]
+    fn bytes_of(self, text: &str) -> &[u8] {
+        let start = self.start as usize;
+        &text.as_bytes()[start..start + self.length as usize]
+    }
+
+    #[inline]
     fn of(self, text: &str) -> &str {
         let start = self.start as usize;
         &text[start..start + self.length as usize]
@@ -45,38 +61,66 @@ impl Fields {
         Self::default()
     }
 
-    /// No fields, with room for `bytes` of texts.
-    pub(crate) fn with_capacity(bytes: usize) -> Self {
-        Self { text: String::with_capacity(bytes), pairs: Vec::new() }
+    /// No fields yet, of a header whose text is `header`: its parts can be fields, see [`Fields::add`].
+    pub(crate) fn of_header(header: &str) -> Self {
+        let mut fields = Self::with_memory();
+        fields.0.text.push_str(header);
+        fields
     }
 
-    /// Fields that are parts of a text.
-    pub(crate) fn of_text(text: String, pairs: Vec<Pair>) -> Self {
-        Self { text, pairs }
+    /// Fields whose keys and values are parts of bytes that `write` gathers; `None` where one of them is no UTF-8.
+    pub(crate) fn of_bytes<E>(
+        write: impl FnOnce(&mut Vec<u8>, &mut Vec<Pair>) -> Result<(), E>,
+    ) -> Result<Option<Self>, E> {
+        let mut memory = Self::with_memory();
+        let Memory { text, mut pairs } = memory.0.take();
+        let mut bytes = text.into_bytes();
+        write(&mut bytes, &mut pairs)?;
+        let Ok(text) = String::from_utf8(bytes) else { return Ok(None) };
+        // Two that are none can be one together.
+        let is_whole = |span: &Span| text.is_char_boundary(span.start as usize);
+        let all_are = pairs.iter().all(|pair| is_whole(&pair.key) && is_whole(&pair.value));
+        memory.0 = Memory { text, pairs };
+        Ok(all_are.then_some(memory))
+    }
+
+    /// No fields, with memory for those of an ordinary header.
+    pub(crate) fn with_memory() -> Self {
+        Self(SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(Memory::new))
+    }
+
+    /// Adds a pair whose key and value are parts of the text.
+    pub(crate) fn add(&mut self, key: Span, value: Span) {
+        self.0.pairs.push(Pair { key, value });
+    }
+
+    /// Puts what `write` makes of text behind what there is, for parts of a header that cannot stay as they are.
+    pub(crate) fn resolve<E>(&mut self, write: impl FnOnce(&mut String) -> Result<(), E>) -> Result<Span, E> {
+        let start = self.0.text.len();
+        write(&mut self.0.text)?;
+        Ok(Span::between(start, self.0.text.len()))
     }
 
     /// Number of pairs.
     pub fn len(&self) -> usize {
-        self.pairs.len()
+        self.0.pairs.len()
     }
 
     /// Whether there are no pairs.
     pub fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
+        self.0.pairs.is_empty()
     }
 
     /// Adds a pair at the end. The caller sees to it that the key is not there yet.
     pub fn push(&mut self, key: &str, value: &str) {
-        let start = self.text.len();
-        let needed = key.len() + value.len();
-        if self.text.capacity() - start < needed {
-            // The fields of an ordinary answer: no growing in small steps.
-            self.text.reserve(needed.max(ROOM));
-            self.pairs.reserve(8);
+        if self.0.text.capacity() == 0 {
+            self.0 = Self::with_memory().0.take();
         }
-        self.text.push_str(key);
-        self.text.push_str(value);
-        self.pairs.push(Pair { key: Span::new(start, key.len()), value: Span::new(start + key.len(), value.len()) });
+        let Memory { text, pairs } = &mut self.0;
+        let start = text.len();
+        text.push_str(key);
+        text.push_str(value);
+        pairs.push(Pair { key: Span::new(start, key.len()), value: Span::new(start + key.len(), value.len()) });
     }
 
     /// Sets the value of `key`, replacing what is there.
@@ -87,21 +131,73 @@ impl Fields {
 
     /// Removes every pair of `key`.
     pub fn remove(&mut self, key: &str) {
-        let text = &self.text;
-        self.pairs.retain(|pair| pair.key.of(text) != key);
+        let Memory { text, pairs } = &mut self.0;
+        pairs.retain(|pair| pair.key.of(text) != key);
     }
 
     /// The value of `key`; the last one where a peer sent it twice, as a Java map would keep it.
     pub fn get(&self, key: &str) -> Option<&str> {
-        let found = self.pairs.iter().rev().find(|pair| pair.key.of(&self.text) == key)?;
-        Some(found.value.of(&self.text))
+        let found = self.0.pairs.iter().rev().find(|pair| pair.key.of(&self.0.text) == key)?;
+        Some(found.value.of(&self.0.text))
+    }
+
+    /// All pairs in order, with keys as bytes: for those who only compare them.
+    #[inline]
+    pub fn iter_bytes(&self) -> impl Iterator<Item = (&[u8], &str)> {
+        let Memory { text, pairs } = &self.0;
+        pairs.iter().map(|pair| (pair.key.bytes_of(text), pair.value.of(text)))
     }
 
     /// All pairs in order.
     pub fn iter(&self) -> Iter<'_> {
-        Iter { text: &self.text, pairs: self.pairs.iter() }
+        Iter { text: &self.0.text, pairs: self.0.pairs.iter() }
     }
 }
+
+impl FieldSink for Fields {
+    fn put(&mut self, key: &str, value: &str) {
+        self.push(key, value);
+    }
+}
+
+impl Memory {
+    fn new() -> Self {
+        Self { text: String::with_capacity(640), pairs: Vec::with_capacity(16) }
+    }
+
+    fn take(&mut self) -> Self {
+        std::mem::take(self)
+    }
+}
+
+impl Drop for Fields {
+    fn drop(&mut self) {
+        let Memory { text, pairs } = &mut self.0;
+        if text.capacity() == 0 || text.capacity() > MOST_TEXT || pairs.capacity() > MOST_PAIRS {
+            return;
+        }
+        text.clear();
+        pairs.clear();
+        // While the thread ends there is nobody to keep it for.
+        let _ = SPARE.try_with(|spare| {
+            let spare = &mut *spare.borrow_mut();
+            if spare.len() < MOST_SPARE {
+                spare.push(self.0.take());
+            }
+        });
+    }
+}
+
+thread_local! {
+    /// Memory of fields that were dropped.
+    static SPARE: RefCell<Vec<Memory>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Memory for larger fields, in bytes of text and in pairs, is given back.
+const MOST_TEXT: usize = 8 << 10;
+const MOST_PAIRS: usize = 64;
+/// So much memory is kept for each thread.
+const MOST_SPARE: usize = 4;
 
 /// Iterator over the pairs of [`Fields`].
 pub struct Iter<'a> {
@@ -152,9 +248,6 @@ impl PartialEq for Fields {
 }
 
 impl Eq for Fields {}
-
-/// Bytes of text that are made room for at once.
-const ROOM: usize = 192;
 
 #[cfg(test)]
 mod tests {

@@ -38,7 +38,21 @@ pub trait DecodeHeader<'a>: Sized {
 /// Writes a typed header as fields. Absent options are left out.
 pub trait EncodeHeader {
     /// Appends this header's fields.
-    fn encode(&self, fields: &mut Fields);
+    fn encode(&self, fields: &mut impl FieldSink);
+}
+
+/// Two headers in one.
+impl<A: EncodeHeader, B: EncodeHeader> EncodeHeader for (A, B) {
+    fn encode(&self, fields: &mut impl FieldSink) {
+        self.0.encode(fields);
+        self.1.encode(fields);
+    }
+}
+
+/// What takes the fields of a header: [`Fields`], or a header that is being written.
+pub trait FieldSink {
+    /// Takes one field. The caller sees to it that it comes once.
+    fn put(&mut self, key: &str, value: &str);
 }
 
 /// Why a header could not be read. The text is what the peer gets as remark of a SYSTEM_ERROR.
@@ -78,7 +92,7 @@ pub trait FieldValue<'a>: Sized {
     }
 
     /// Appends the field.
-    fn write(&self, field: &str, fields: &mut Fields);
+    fn write(&self, field: &str, fields: &mut impl FieldSink);
 }
 
 impl<'a> FieldValue<'a> for &'a str {
@@ -86,8 +100,8 @@ impl<'a> FieldValue<'a> for &'a str {
         Ok(text)
     }
 
-    fn write(&self, field: &str, fields: &mut Fields) {
-        fields.push(field, self);
+    fn write(&self, field: &str, fields: &mut impl FieldSink) {
+        fields.put(field, self);
     }
 }
 
@@ -97,8 +111,8 @@ impl<'a> FieldValue<'a> for bool {
         Ok(text.eq_ignore_ascii_case("true"))
     }
 
-    fn write(&self, field: &str, fields: &mut Fields) {
-        fields.push(field, if *self { "true" } else { "false" });
+    fn write(&self, field: &str, fields: &mut impl FieldSink) {
+        fields.put(field, if *self { "true" } else { "false" });
     }
 }
 
@@ -106,14 +120,29 @@ macro_rules! integer_field {
     ($($type:ty: $expected:literal),*) => {$(
         impl<'a> FieldValue<'a> for $type {
             fn read(field: &'static str, text: &'a str) -> Result<Self, HeaderError> {
+                if let Some(number) = digits(text.as_bytes(), <$type>::MAX.ilog10()) {
+                    return Ok(number as Self);
+                }
                 text.parse().map_err(|_| HeaderError::malformed(field, $expected, text))
             }
 
-            fn write(&self, field: &str, fields: &mut Fields) {
-                fields.push(field, itoa::Buffer::new().format(*self));
+            fn write(&self, field: &str, fields: &mut impl FieldSink) {
+                fields.put(field, itoa::Buffer::new().format(*self));
             }
         }
     )*};
+}
+
+/// A number of at least one and at most so many digits, without a sign, as nearly all are.
+#[inline]
+fn digits(text: &[u8], most: u32) -> Option<u64> {
+    if text.is_empty() || text.len() > most as usize {
+        return None;
+    }
+    text.iter().try_fold(0, |number, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit < 10).then(|| number * 10 + u64::from(digit))
+    })
 }
 
 integer_field!(i32: "a 32-bit integer", i64: "a 64-bit integer");
@@ -127,7 +156,7 @@ impl<'a, T: FieldValue<'a>> FieldValue<'a> for Option<T> {
         Ok(None)
     }
 
-    fn write(&self, field: &str, fields: &mut Fields) {
+    fn write(&self, field: &str, fields: &mut impl FieldSink) {
         if let Some(value) = self {
             value.write(field, fields);
         }
@@ -142,11 +171,11 @@ macro_rules! header {
 
     (@decode $fields:ident $($name:ident = $key:literal $([$default:expr])?,)*) => {{
         $(let mut $name = None;)*
-        for (key, value) in $fields.iter() {
-            match key {
-                $($key => $name = Some($crate::header::FieldValue::read($key, value)?),)*
-                _ => {}
-            }
+        for (key, value) in $fields.iter_bytes() {
+            $(if key == $key.as_bytes() {
+                $name = Some($crate::header::FieldValue::read($key, value)?);
+                continue;
+            })*
         }
         Ok(Self {
             $($name: match $name {
@@ -170,7 +199,7 @@ macro_rules! header {
         }
 
         impl $crate::EncodeHeader for $header<'_> {
-            fn encode(&self, fields: &mut $crate::Fields) {
+            fn encode(&self, fields: &mut impl $crate::FieldSink) {
                 $($crate::header::FieldValue::write(&self.$name, $key, fields);)*
             }
         }
@@ -190,7 +219,7 @@ macro_rules! header {
         }
 
         impl $crate::EncodeHeader for $header {
-            fn encode(&self, fields: &mut $crate::Fields) {
+            fn encode(&self, fields: &mut impl $crate::FieldSink) {
                 $($crate::header::FieldValue::write(&self.$name, $key, fields);)*
             }
         }

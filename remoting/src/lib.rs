@@ -23,4 +23,4 @@ pub use code::{RequestCode, ResponseCode};
 pub use codec::{DecodeError, Serialization};
 pub use command::{Body, Command};
 pub use fields::Fields;
-pub use header::{DecodeHeader, EncodeHeader, HeaderError};
+pub use header::{DecodeHeader, EncodeHeader, FieldSink, HeaderError};

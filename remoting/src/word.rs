@@ -29,6 +29,11 @@ pub(crate) const fn equal_bytes(word: u64, byte: u8) -> u64 {
     differing.wrapping_sub(ONES) & !differing & TOPS
 }
 
+/// The same for bytes that are less than `limit`, which is at most 0x80.
+pub(crate) const fn bytes_below(word: u64, limit: u8) -> u64 {
+    word.wrapping_sub(ONES * limit as u64) & !word & TOPS
+}
+
 pub(crate) const ONES: u64 = u64::from_le_bytes([1; 8]);
 pub(crate) const TOPS: u64 = u64::from_le_bytes([0x80; 8]);
 

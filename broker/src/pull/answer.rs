@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apogee_remoting::protocol::pull::PullMessageResponseHeader;
-use apogee_remoting::{Command, ResponseCode};
+use apogee_remoting::server::{Answering, Reply};
+use apogee_remoting::{Body, Command, ResponseCode};
 use apogee_store::{GetRequest, GetResult, GetStatus};
 
 use super::check::{FLAG_COMMIT_OFFSET, FLAG_SUSPEND, Pull};
@@ -13,13 +14,55 @@ use crate::Broker;
 use crate::answer::Refusal;
 use crate::replication::MASTER_ID;
 
+/// What a pull is told of what was read, or why it was not.
+pub(super) enum PullAnswer {
+    /// Of such answers there are many.
+    Read(ReadAnswer),
+    Other(Command),
+}
+
+/// What a pull is told of what was read.
+pub(super) struct ReadAnswer {
+    code: ResponseCode,
+    remark: &'static str,
+    header: PullMessageResponseHeader,
+    body: Body,
+}
+
+impl PullAnswer {
+    /// Answers at once.
+    pub(super) fn give(self, answering: Answering<'_>) -> Reply {
+        match self {
+            Self::Read(ReadAnswer { code, remark, header, body }) => answering.write(code, Some(remark), &header, body),
+            Self::Other(command) => command.into(),
+        }
+    }
+}
+
+impl From<PullAnswer> for Command {
+    fn from(answer: PullAnswer) -> Self {
+        match answer {
+            PullAnswer::Read(ReadAnswer { code, remark, header, body }) => {
+                Self::response(code).with_remark(remark).with_header(&header).with_body(body)
+            }
+            PullAnswer::Other(command) => command,
+        }
+    }
+}
+
+impl<C: Into<Command>> From<C> for Attempt {
+    fn from(answer: C) -> Self {
+        Self::Answer(PullAnswer::Other(answer.into()))
+    }
+}
+
 impl Pull<'_> {
     /// Reads what the pull asks for, unless that needs a thread that may wait.
     pub(super) fn read(self, broker: &Broker, mode: Mode) -> Attempt {
         let header = &self.header;
         let (topic, queue_id, offset) = (header.topic, header.queue_id, header.queue_offset);
         if let Some(offset) = broker.offsets.take_reset(header.consumer_group, topic, queue_id) {
-            return Attempt::Answer(self.moved(broker, offset));
+            return self.moved(broker, offset);
         }
         if !mode.may_wait_for_disk && !broker.store.is_in_memory(topic, queue_id, offset) {
             return Attempt::NeedsThread;
@@ -33,7 +76,7 @@ impl Pull<'_> {
         };
         let found = match broker.store.get(&request, Some(&self.filter)) {
             Ok(found) => found,
-            Err(error) => return Attempt::Answer(Refusal::from(error).into()),
+            Err(error) => return Refusal::from(error).into(),
         };
         self.note_offsets(broker, mode, found.next_offset);
         let code = response_code(found.status, header.queue_offset);
@@ -45,7 +88,7 @@ impl Pull<'_> {
         {
             return Attempt::Hold(self.hold_plan(broker));
         }
-        Attempt::Answer(self.answer(broker, code, found))
+        Attempt::Answer(PullAnswer::Read(self.answer(broker, code, found)))
     }
 
     /// The offsets that a pull brings: where the group is with the queue, and how far it has pulled.
@@ -62,13 +105,14 @@ impl Pull<'_> {
     }
 
     /// Sends the client to the offset that its group was reset to. What the pull would commit is from before the reset.
-    fn moved(&self, broker: &Broker, offset: i64) -> Command {
+    fn moved(&self, broker: &Broker, offset: i64) -> Attempt {
         let header = &self.header;
         broker.offsets.note_pulled(header.consumer_group, header.topic, header.queue_id, offset);
         let min = broker.store.min_offset(header.topic, header.queue_id);
         let max = broker.store.max_offset(header.topic, header.queue_id);
         let found = GetResult::empty(GetStatus::OffsetTooSmall, offset, min, max);
-        self.answer(broker, ResponseCode::PULL_OFFSET_MOVED, found).with_remark("OFFSET_RESET")
+        let answer = self.answer(broker, ResponseCode::PULL_OFFSET_MOVED, found);
+        Attempt::Answer(PullAnswer::Read(ReadAnswer { remark: "OFFSET_RESET", ..answer }))
     }
 
     fn hold_plan(self, broker: &Broker) -> HoldPlan {
@@ -87,7 +131,7 @@ impl Pull<'_> {
         }
     }
 
-    fn answer(&self, broker: &Broker, code: ResponseCode, found: GetResult) -> Command {
+    fn answer(&self, broker: &Broker, code: ResponseCode, found: GetResult) -> ReadAnswer {
         let settings = broker.settings();
         let mut code = code;
         let mut broker_id = match (settings.broker.slave_read_enable, found.suggest_slave) {
@@ -113,10 +157,10 @@ impl Pull<'_> {
             group_sys_flag: Some(self.group.group_sys_flag),
             forbidden_type: None,
         };
-        let answer = Command::response(code).with_remark(name(found.status)).with_header(&header);
+        let mut answer = ReadAnswer { code, remark: name(found.status), header, body: Body::default() };
         if code == ResponseCode::SUCCESS {
             broker.stats.pulled(self.header.consumer_group, self.header.topic, found.count, found.bytes);
-            return answer.with_body(found.runs);
+            answer.body = found.runs.into();
         }
         if code == ResponseCode::PULL_OFFSET_MOVED {
             tracing::warn!(

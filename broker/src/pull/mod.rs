@@ -10,21 +10,22 @@ use std::time::Duration;
 
 use apogee_remoting::Command;
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
-use apogee_remoting::server::{Peer, Reply};
+use apogee_remoting::server::{Answering, Peer, Reply};
 use tokio::time::{Instant, timeout_at};
 
 use crate::Broker;
 use crate::answer::Refusal;
 use crate::thread::on_thread;
+use answer::PullAnswer;
 use check::NotReady;
 
 pub(crate) use filter::{PullFilter, TagFilter};
 pub(crate) use hold::HeldPulls;
 
 /// Answers with the messages behind an offset, at once or when one arrives.
-pub(crate) fn pull(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) -> Reply {
+pub(crate) fn pull(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command, answering: Answering<'_>) -> Reply {
     match attempt(broker, peer, &request, Mode { is_first: true, may_hold: true, may_wait_for_disk: false }) {
-        Attempt::Answer(answer) => answer.into(),
+        Attempt::Answer(answer) => answer.give(answering),
         unfinished => Reply::later(finish(Arc::clone(broker), Arc::clone(peer), Arc::new(request), unfinished)),
     }
 }
@@ -42,7 +43,7 @@ struct Mode {
 
 /// How far an attempt came.
 enum Attempt {
-    Answer(Command),
+    Answer(PullAnswer),
     /// The messages have to be read from the disk, or the group written to it, which takes a thread that may wait.
     NeedsThread,
     /// Nothing there yet.
@@ -61,11 +62,11 @@ struct HoldPlan {
 fn attempt(broker: &Broker, peer: &Peer, request: &Command, mode: Mode) -> Attempt {
     let header = match request.header::<PullMessageRequestHeader>() {
         Ok(header) => header,
-        Err(error) => return Attempt::Answer(check::Refused::from(Refusal::from(error)).into()),
+        Err(error) => return check::Refused::from(Refusal::from(error)).into(),
     };
     match check::check(broker, peer, request, header, mode.may_wait_for_disk) {
         Ok(pull) => pull.read(broker, mode),
-        Err(NotReady::Refused(refused)) => Attempt::Answer(refused.into()),
+        Err(NotReady::Refused(refused)) => refused.into(),
         Err(NotReady::NeedsThread) => Attempt::NeedsThread,
     }
 }
@@ -80,7 +81,7 @@ async fn finish(broker: Arc<Broker>, peer: Arc<Peer>, request: Arc<Command>, mut
     };
     loop {
         state = match state {
-            Attempt::Answer(answer) => return answer,
+            Attempt::Answer(answer) => return answer.into(),
             Attempt::NeedsThread => {
                 // A first attempt that came this far has taken up nothing; one after a hold has a deadline.
                 let mode = Mode { is_first: deadline.is_none(), may_hold: may_hold(deadline), may_wait_for_disk: true };

@@ -29,7 +29,7 @@ pub(super) fn send(
     message: &SendMessageRequestHeader<'_>,
     request: &Command,
     may_wait_for_disk: bool,
-) -> Result<Stored, NotStored> {
+) -> Result<Stored<'static>, NotStored> {
     let illegal = |remark: String| Refusal::new(ResponseCode::MESSAGE_ILLEGAL, remark);
     let check::Destination { topic, is_new } = check::check(broker, settings, peer, message, may_wait_for_disk)?;
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
@@ -103,7 +103,7 @@ pub(super) fn send(
         recall_handle: None,
     };
     Ok(Stored {
-        answer: Command::response(ResponseCode::SUCCESS).with_header(&header),
+        answer: Command::response(ResponseCode::SUCCESS).with_header(&header).into(),
         end: last.end(),
         waits: sent.get(key::WAIT) != Some(b"false"),
         is_topic_new: is_new,

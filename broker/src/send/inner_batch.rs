@@ -23,7 +23,7 @@ pub(super) fn send(
     sent: Properties<'_>,
     count: usize,
     is_topic_new: bool,
-) -> Result<Stored, NotStored> {
+) -> Result<Stored<'static>, NotStored> {
     let is_delayed = sent.get_number::<i32>(key::DELAY).is_some_and(|level| level > 0);
     let messages = i16::try_from(count).ok().filter(|_| !is_delayed).ok_or_else(|| refusal::illegal(settings))?;
     let properties = properties::for_inner_batch(settings, sent, count);
@@ -48,7 +48,7 @@ pub(super) fn send(
         recall_handle: None,
     };
     Ok(Stored {
-        answer: Command::response(ResponseCode::SUCCESS).with_header(&header),
+        answer: Command::response(ResponseCode::SUCCESS).with_header(&header).into(),
         end: appended.end(),
         waits: sent.get(key::WAIT) != Some(b"false"),
         is_topic_new,

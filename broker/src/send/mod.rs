@@ -1,5 +1,6 @@
 //! Sending: codes 10, 310 and 320, and replies: 324 and 325.
 
+mod answer;
 mod batch;
 mod check;
 mod inner_batch;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use apogee_config::{BrokerRole, BrokerSettings, FlushDiskType};
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
-use apogee_remoting::server::{Peer, Reply};
+use apogee_remoting::server::{Answering, Peer, Reply};
 use apogee_remoting::{Command, ResponseCode};
 use apogee_store::AppendError;
 use tokio::time::timeout;
@@ -22,13 +23,14 @@ use crate::answer::Refusal;
 use crate::replication::{Quorum, check_members};
 use crate::thread::on_thread;
 use crate::{Broker, registration};
+use answer::StoredAnswer;
 
 pub(crate) use refusal::refusal;
 pub(crate) use reply::reply;
 
 /// A message or a batch that is in the log.
-struct Stored {
-    answer: Command,
+struct Stored<'a> {
+    answer: StoredAnswer<'a>,
     /// Physical offset behind it.
     end: i64,
     /// Whether the producer wants its answer only when the message is where the broker's role says.
@@ -61,7 +63,7 @@ impl From<Refusal> for NotStored {
 }
 
 /// Stores the message or the batch of a request and answers with its place.
-pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) -> Reply {
+pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command, answering: Answering<'_>) -> Reply {
     let settings = broker.settings();
     if settings.store.broker_role == BrokerRole::Slave {
         if settings.broker.enable_slave_acting_master {
@@ -75,8 +77,9 @@ pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) -> 
         Ok(stored) => {
             let unsettled = Unsettled::of(broker, &settings, stored);
             if unsettled.is_settled() {
-                return unsettled.answer.into();
+                return unsettled.answer.give(&settings, answering);
             }
+            let unsettled = unsettled.detached(&settings);
             let broker = Arc::clone(broker);
             Reply::later(async move { unsettled.settle(&broker).await })
         }
@@ -90,20 +93,20 @@ async fn send_on_thread(broker: Arc<Broker>, peer: Arc<Peer>, request: Command) 
     let unsettled = on_thread(move || {
         let settings = storing.settings();
         match store(&storing, &settings, &peer, &request, true) {
-            Ok(stored) => Unsettled::of(&storing, &settings, stored),
+            Ok(stored) => Unsettled::of(&storing, &settings, stored).detached(&settings),
             Err(not_stored) => Unsettled::refused(with_trace(&settings, not_stored.on_thread().into())),
         }
     });
     unsettled.await.settle(&broker).await
 }
 
-fn store(
+fn store<'a>(
     broker: &Broker,
     settings: &BrokerSettings,
     peer: &Peer,
-    request: &Command,
+    request: &'a Command,
     may_wait_for_disk: bool,
-) -> Result<Stored, NotStored> {
+) -> Result<Stored<'a>, NotStored> {
     let message = SendMessageRequestHeader::of(request).map_err(Refusal::from)?;
     check_members(broker, settings, message.properties.unwrap_or_default())?;
     if message.batch == Some(true) {
@@ -114,8 +117,8 @@ fn store(
 }
 
 /// The answer for a message in the log, and what its producer waits for before it.
-struct Unsettled {
-    answer: Command,
+struct Unsettled<A> {
+    answer: A,
     end: i64,
     /// How long to wait until the message is durable.
     limit: Option<Duration>,
@@ -124,22 +127,29 @@ struct Unsettled {
     is_topic_new: bool,
 }
 
-impl Unsettled {
-    fn of(broker: &Broker, settings: &BrokerSettings, stored: Stored) -> Self {
+impl<'a> Unsettled<StoredAnswer<'a>> {
+    fn of(broker: &Broker, settings: &BrokerSettings, stored: Stored<'a>) -> Self {
         let limit = (stored.waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush)
             .then(|| Duration::from_millis(settings.store.sync_flush_timeout.max(1) as u64));
         let quorum = if stored.waits { Quorum::of(broker, settings, stored.end) } else { None };
-        let answer = with_trace(settings, stored.answer);
-        Self { answer, end: stored.end, limit, quorum, is_topic_new: stored.is_topic_new }
-    }
-
-    /// Nothing is in the log, so there is nothing to wait for.
-    fn refused(answer: Command) -> Self {
-        Self { answer, end: 0, limit: None, quorum: None, is_topic_new: false }
+        Self { answer: stored.answer, end: stored.end, limit, quorum, is_topic_new: stored.is_topic_new }
     }
 
     fn is_settled(&self) -> bool {
         self.limit.is_none() && self.quorum.is_none() && !self.is_topic_new
+    }
+
+    /// The same without what the answer borrows from its request.
+    fn detached(self, settings: &BrokerSettings) -> Unsettled<Command> {
+        let Self { answer, end, limit, quorum, is_topic_new } = self;
+        Unsettled { answer: answer.into_command(settings), end, limit, quorum, is_topic_new }
+    }
+}
+
+impl Unsettled<Command> {
+    /// Nothing is in the log, so there is nothing to wait for.
+    fn refused(answer: Command) -> Self {
+        Self { answer, end: 0, limit: None, quorum: None, is_topic_new: false }
     }
 
     async fn settle(self, broker: &Broker) -> Command {
@@ -158,12 +168,9 @@ impl Unsettled {
     }
 }
 
-/// The client reads both from every answer, refusals included (trap 12).
-fn with_trace(settings: &BrokerSettings, mut answer: Command) -> Command {
-    let fields = answer.fields.get_or_insert_default();
-    fields.push("MSG_REGION", &settings.broker.region_id);
-    fields.push("TRACE_ON", if settings.broker.trace_on { "true" } else { "false" });
-    answer
+/// The client reads region and trace mark from every answer, refusals included (trap 12).
+fn with_trace(settings: &BrokerSettings, answer: Command) -> Command {
+    answer.with_header(&answer::Trace(settings))
 }
 
 /// Waits until a message is durable. One that is not in time is stored all the same, and the producer is told so.

@@ -28,7 +28,7 @@ pub(crate) fn reply(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) ->
     Reply::later(async move {
         let settings = broker.settings.load_full();
         match deliver(&broker, &settings, &peer, Arc::new(request)).await {
-            Ok(stored) => Unsettled::of(&broker, &settings, stored).settle(&broker).await,
+            Ok(stored) => Unsettled::of(&broker, &settings, stored).detached(&settings).settle(&broker).await,
             Err(refusal) => with_trace(&settings, refusal.into()),
         }
     })
@@ -39,7 +39,7 @@ async fn deliver(
     settings: &Arc<BrokerSettings>,
     peer: &Arc<Peer>,
     request: Arc<Command>,
-) -> Result<Stored, Refusal> {
+) -> Result<Stored<'static>, Refusal> {
     let queue_id = match queue(broker, settings, peer, &request, false) {
         Ok(queue_id) => queue_id,
         Err(NotStored::Refused(refusal)) => return Err(refusal),
@@ -87,7 +87,7 @@ async fn deliver(
         });
     }
     let end = stored.as_ref().map_or(0, Appended::end);
-    Ok(Stored { answer, end, waits: stored.is_some(), is_topic_new: false })
+    Ok(Stored { answer: answer.into(), end, waits: stored.is_some(), is_topic_new: false })
 }
 
 /// The queue of the reply's topic, which is the cluster's own.

@@ -1,28 +1,31 @@
 //! One message.
 
+use std::borrow::Cow;
+
 use apogee_config::BrokerSettings;
 use apogee_remoting::message::id::OffsetMessageId;
 use apogee_remoting::message::properties::key;
 use apogee_remoting::message::record::Draft;
 use apogee_remoting::message::sys_flag;
-use apogee_remoting::protocol::send::{SendMessageRequestHeader, SendMessageResponseHeader};
+use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::protocol::topic::TopicFilterType;
 use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, ResponseCode};
 
+use super::answer::{Place, StoredAnswer};
 use super::properties::SingleProperties;
 use super::{NotStored, Stored, check, inner_batch, properties, refusal};
 use crate::answer::Refusal;
 use crate::{Broker, names, retry, transaction};
 
-pub(super) fn send(
+pub(super) fn send<'a>(
     broker: &Broker,
     settings: &BrokerSettings,
     peer: &Peer,
-    message: &SendMessageRequestHeader<'_>,
+    message: &SendMessageRequestHeader<'a>,
     request: &Command,
     may_wait_for_disk: bool,
-) -> Result<Stored, NotStored> {
+) -> Result<Stored<'a>, NotStored> {
     if !may_wait_for_disk && message.topic.starts_with(names::RETRY_PREFIX) {
         // It may need a topic for dead letters.
         return Err(NotStored::NeedsThread);
@@ -57,7 +60,7 @@ pub(super) fn send(
     {
         target = (names::SCHEDULE_TOPIC, queue);
     }
-    let body = request.body.bytes();
+    let body = request.body.contiguous();
     let draft = Draft {
         topic: target.0,
         queue_id: target.1,
@@ -82,22 +85,13 @@ pub(super) fn send(
     if target.0 == names::HALF_TOPIC {
         broker.transactions.metrics.add(message.topic, 1);
     }
-    let mut message_id = String::with_capacity(32);
-    OffsetMessageId { store_host: broker.store_host, offset: appended.physical_offset }.write(&mut message_id);
     // Where it is missing the broker has added one.
-    let unique_key = unique_key.or_else(|| properties.view().get(key::UNIQ_KEY));
-    let header = SendMessageResponseHeader {
-        msg_id: &message_id,
+    let added = || properties.view().get(key::UNIQ_KEY).map(|key| Cow::Owned(key.to_vec()));
+    let place = Place {
+        id: OffsetMessageId { store_host: broker.store_host, offset: appended.physical_offset },
         queue_id,
         queue_offset: appended.queue_offset,
-        transaction_id: unique_key.and_then(|key| str::from_utf8(key).ok()),
-        batch_uniq_id: None,
-        recall_handle: None,
+        unique_key: unique_key.map(Cow::Borrowed).or_else(added),
     };
-    Ok(Stored {
-        answer: Command::response(ResponseCode::SUCCESS).with_header(&header),
-        end: appended.end(),
-        waits,
-        is_topic_new: is_new,
-    })
+    Ok(Stored { answer: StoredAnswer::Place(place), end: appended.end(), waits, is_topic_new: is_new })
 }

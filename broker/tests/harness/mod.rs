@@ -29,6 +29,7 @@ pub struct TestBroker {
     pub client: Client,
     folder: TempDir,
     settings: BrokerSettings,
+    serialization: Serialization,
     running: Running,
 }
 
@@ -40,6 +41,11 @@ impl TestBroker {
 
     /// The same with changed settings.
     pub async fn start_with(change: impl FnOnce(&mut BrokerSettings)) -> Self {
+        Self::start_speaking(Serialization::Json, change).await
+    }
+
+    /// The same with headers written so.
+    pub async fn start_speaking(serialization: Serialization, change: impl FnOnce(&mut BrokerSettings)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut settings = BrokerSettings::default();
         settings.broker.broker_name = "broker-a".into();
@@ -55,14 +61,14 @@ impl TestBroker {
         settings.server.listen_port = port;
         settings.broker.listen_port = port;
         settings.store.ha_listen_port = port + 1;
-        Box::pin(Self::run(folder, settings)).await
+        Box::pin(Self::run(folder, settings, serialization)).await
     }
 
     /// Ends the broker as a signal does and starts it again on the same files and ports.
     pub async fn restart(self) -> Self {
         drop(self.client);
         self.running.stop().await;
-        Box::pin(Self::run(self.folder, self.settings)).await
+        Box::pin(Self::run(self.folder, self.settings, self.serialization)).await
     }
 
     /// The same with changed settings.
@@ -76,7 +82,7 @@ impl TestBroker {
         drop(self.client);
         self.running.stop().await;
         change(Path::new(&self.settings.store.store_path_root_dir));
-        Box::pin(Self::try_run(self.folder, self.settings)).await
+        Box::pin(Self::try_run(self.folder, self.settings, self.serialization)).await
     }
 
     /// Ends the broker as a signal does.
@@ -89,17 +95,21 @@ impl TestBroker {
     pub async fn pause(self) -> Paused {
         drop(self.client);
         self.running.stop().await;
-        Paused { folder: self.folder, settings: self.settings }
+        Paused { folder: self.folder, settings: self.settings, serialization: self.serialization }
     }
 
-    async fn run(folder: TempDir, settings: BrokerSettings) -> Self {
-        Self::try_run(folder, settings).await.unwrap()
+    async fn run(folder: TempDir, settings: BrokerSettings, serialization: Serialization) -> Self {
+        Self::try_run(folder, settings, serialization).await.unwrap()
     }
 
-    async fn try_run(folder: TempDir, settings: BrokerSettings) -> Result<Self, StartError> {
+    async fn try_run(
+        folder: TempDir,
+        settings: BrokerSettings,
+        serialization: Serialization,
+    ) -> Result<Self, StartError> {
         let address = format!("127.0.0.1:{}", settings.server.listen_port);
-        let running = Box::pin(Running::start(settings.clone(), Serialization::Json)).await?;
-        Ok(Self { address, client: new_client(), folder, settings, running })
+        let running = Box::pin(Running::start(settings.clone(), serialization)).await?;
+        Ok(Self { address, client: new_client(), folder, settings, serialization, running })
     }
 
     /// The folder of its store.
@@ -153,12 +163,13 @@ impl TestBroker {
 pub struct Paused {
     folder: TempDir,
     settings: BrokerSettings,
+    serialization: Serialization,
 }
 
 impl Paused {
     /// Starts it again.
     pub async fn go_on(self) -> TestBroker {
-        Box::pin(TestBroker::run(self.folder, self.settings)).await
+        Box::pin(TestBroker::run(self.folder, self.settings, self.serialization)).await
     }
 }
 

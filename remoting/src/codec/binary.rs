@@ -6,11 +6,14 @@
 
 use std::borrow::Cow;
 
-use bytes::{BufMut, BytesMut};
+use bytes::BytesMut;
 
 use super::DecodeError;
+use super::head::Head;
+use super::pieces::Pieces;
 use crate::Fields;
 use crate::command::{Body, Command, Language};
+use crate::fields::{Pair, Span};
 
 pub(super) fn decode(header: &[u8]) -> Result<Command, DecodeError> {
     let mut reader = Reader { bytes: header, at: 0 };
@@ -30,7 +33,28 @@ pub(super) fn decode(header: &[u8]) -> Result<Command, DecodeError> {
 }
 
 fn decode_fields(bytes: &[u8], start: usize) -> Result<Fields, DecodeError> {
-    let mut fields = Fields::with_capacity(bytes.len());
+    let plain = Fields::of_bytes(|text, pairs| {
+        for_each_field(bytes, start, |key, value| {
+            let at = text.len();
+            text.extend_from_slice(key);
+            text.extend_from_slice(value);
+            pairs.push(Pair { key: Span::new(at, key.len()), value: Span::new(at + key.len(), value.len()) });
+        })
+    })?;
+    if let Some(fields) = plain {
+        return Ok(fields);
+    }
+    // Java reads malformed UTF-8 as replacement characters.
+    let mut fields = Fields::with_memory();
+    for_each_field(bytes, start, |key, value| {
+        fields.push(&String::from_utf8_lossy(key), &String::from_utf8_lossy(value));
+    })?;
+    Ok(fields)
+}
+
+/// Gives key and value of each field to `take`; `start` is where the fields begin in the header.
+#[inline]
+fn for_each_field(bytes: &[u8], start: usize, mut take: impl FnMut(&[u8], &[u8])) -> Result<(), DecodeError> {
     let mut reader = Reader { bytes, at: 0 };
     let mut read = || -> Result<(), DecodeError> {
         while reader.at < bytes.len() {
@@ -40,42 +64,49 @@ fn decode_fields(bytes: &[u8], start: usize) -> Result<Fields, DecodeError> {
             let value = reader.slice(value_length, "field value")?;
             // The reference reads a text without bytes as null and keeps no such entry.
             if !key.is_empty() && !value.is_empty() {
-                match (str::from_utf8(key), str::from_utf8(value)) {
-                    (Ok(key), Ok(value)) => fields.push(key, value),
-                    // Java reads malformed UTF-8 as replacement characters.
-                    _ => fields.push(&String::from_utf8_lossy(key), &String::from_utf8_lossy(value)),
-                }
+                take(key, value);
             }
         }
         Ok(())
     };
-    match read() {
-        Ok(()) => Ok(fields),
-        Err(DecodeError::Header { at, what }) => Err(DecodeError::Header { at: start + at, what }),
-        Err(other) => Err(other),
-    }
+    read().map_err(|error| match error {
+        DecodeError::Header { at, what } => DecodeError::Header { at: start + at, what },
+        other => other,
+    })
 }
 
-pub(super) fn encode(command: &Command, out: &mut BytesMut) {
-    out.put_i16(command.code as i16);
-    out.put_u8(command.language.0);
-    out.put_i16(command.version as i16);
-    out.put_i32(command.opaque);
-    out.put_i32(command.flag);
-    let remark = command.remark.as_deref().unwrap_or_default();
-    out.put_u32(remark.len() as u32);
+/// Where the length of the fields stands, which is known behind them.
+pub(super) struct FieldsLength(usize);
+
+pub(super) fn begin(head: &Head<'_>, out: &mut Pieces<'_>) -> FieldsLength {
+    out.put(&(head.code as i16).to_be_bytes());
+    out.put(&[head.language.0]);
+    out.put(&(head.version as i16).to_be_bytes());
+    out.put(&head.opaque.to_be_bytes());
+    out.put(&head.flag.to_be_bytes());
+    let remark = head.remark.unwrap_or_default();
+    out.put(&(remark.len() as u32).to_be_bytes());
     out.put_slice(remark.as_bytes());
-    let length_at = out.len();
-    out.put_u32(0);
-    for (key, value) in command.fields.iter().flatten() {
-        let Ok(key_length) = u16::try_from(key.len()) else { continue };
-        out.put_u16(key_length);
-        out.put_slice(key.as_bytes());
-        out.put_u32(value.len() as u32);
-        out.put_slice(value.as_bytes());
+    let place = out.place();
+    out.put(&[0; 4]);
+    FieldsLength(place)
+}
+
+#[inline]
+pub(super) fn put(out: &mut Pieces<'_>, key: &str, value: &str) {
+    let Ok(key_length) = u16::try_from(key.len()) else { return };
+    out.put(&key_length.to_be_bytes());
+    out.put_slice(key.as_bytes());
+    out.put(&(value.len() as u32).to_be_bytes());
+    out.put_slice(value.as_bytes());
+}
+
+impl FieldsLength {
+    /// Fills the length in, with all fields in the buffer.
+    pub(super) fn end(&self, out: &mut BytesMut) {
+        let length = (out.len() - self.0 - 4) as u32;
+        out[self.0..self.0 + 4].copy_from_slice(&length.to_be_bytes());
     }
-    let fields_length = (out.len() - length_at - 4) as u32;
-    out[length_at..length_at + 4].copy_from_slice(&fields_length.to_be_bytes());
 }
 
 struct Reader<'a> {
@@ -126,10 +157,16 @@ mod tests {
         assert_eq!(decode(&HEADER[..20]), Err(DecodeError::Header { at: 18, what: "fields length" }));
     }
 
+    /// The halves of a character, as the end of a key and as the start of its value, are a character only together.
+    #[test]
+    fn malformed_text_is_replaced_in_its_own_field() {
+        let fields = decode_fields(b"\0\x02a\xC3\0\0\0\x02\xA4b\0\x01c\0\0\0\x01d", 0).unwrap();
+        assert_eq!(fields, [("a\u{FFFD}", "\u{FFFD}b"), ("c", "d")].into_iter().collect());
+    }
+
     #[test]
     fn a_code_beyond_16_bits_is_cut() {
-        let mut out = BytesMut::new();
-        encode(&Command::request(crate::RequestCode::POP_MESSAGE), &mut out);
-        assert_eq!(decode(&out).unwrap().code, 3442);
+        let frame = Command::request(crate::RequestCode::POP_MESSAGE).encode(crate::Serialization::RocketMq);
+        assert_eq!(decode(&frame[8..]).unwrap().code, 3442);
     }
 }

@@ -3,13 +3,17 @@
 //! Content = header word (1 byte serialisation, 3 bytes header length), header, body.
 
 mod binary;
+mod head;
 mod json;
+mod pieces;
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use thiserror::Error;
 
-use crate::Command;
+pub(crate) use head::{Head, HeadWriter};
+
 use crate::command::Body;
+use crate::{Command, FieldSink};
 
 /// How a header is written. Taken per frame on reading; on writing it is the process's own setting,
 /// whatever the peer uses (trap 1).
@@ -108,17 +112,20 @@ impl Command {
 
     /// Appends length word, header word and header to `out`; the parts of the body must follow it.
     pub fn encode_head(&self, serialization: Serialization, out: &mut BytesMut) {
-        let start = out.len();
-        out.put_u64(0);
-        match serialization {
-            Serialization::Json => json::encode(self, out),
-            Serialization::RocketMq => binary::encode(self, out),
+        let head = Head {
+            code: self.code,
+            language: self.language,
+            version: self.version,
+            opaque: self.opaque,
+            flag: self.flag,
+            remark: self.remark.as_deref(),
+            has_fields: self.fields.is_some(),
+        };
+        let mut writer = HeadWriter::begin(serialization, head, out);
+        for (key, value) in self.fields.iter().flatten() {
+            writer.put(key, value);
         }
-        let header_length = out.len() - start - 8;
-        let content = (4 + header_length + self.body.len()) as u32;
-        out[start..start + 4].copy_from_slice(&content.to_be_bytes());
-        let word = u32::from(serialization.number()) << 24 | (header_length as u32 & 0x00FF_FFFF);
-        out[start + 4..start + 8].copy_from_slice(&word.to_be_bytes());
+        writer.finish(self.body.len());
     }
 
     /// The whole frame in one buffer, for clients and tests.

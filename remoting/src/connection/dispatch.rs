@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use bytes::Bytes;
 
 use super::Connection;
+use super::answering::Answering;
 use super::flight::Ticket;
 use crate::command::FLAG_RESPONSE;
 use crate::server::{Reply, Service};
@@ -28,10 +29,12 @@ impl<S: Service + ?Sized> Connection<S> {
             self.answer(ticket, Command::error(ResponseCode::SYSTEM_BUSY, OVERLOAD));
             return Ok(());
         }
-        match catch_unwind(AssertUnwindSafe(|| self.service.call(&self.peer, command))) {
+        let serialization = self.options.serialization;
+        let answering = Answering { peer: &self.peer, output: &mut self.output, ticket, serialization };
+        match catch_unwind(AssertUnwindSafe(|| self.service.answer(&self.peer, command, answering))) {
             Ok(Reply::Now(response)) => self.answer(ticket, response),
             Ok(Reply::Later(reply)) => self.flight.push(ticket, bytes, reply),
-            Ok(Reply::Never) => {}
+            Ok(Reply::Written | Reply::Never) => {}
             Err(panic) => self.answer(ticket, panicked(&*panic)),
         }
         Ok(())

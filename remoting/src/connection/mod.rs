@@ -5,6 +5,7 @@
 //! one write. It has memory for buffers only while there is traffic.
 
 mod answer;
+mod answering;
 mod dispatch;
 mod end;
 mod flight;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 pub use answer::Answer;
+pub use answering::Answering;
 pub(crate) use flight::Limits;
 pub use options::ConnectionOptions;
 pub(crate) use peer::Phase;

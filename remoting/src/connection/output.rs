@@ -7,7 +7,8 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::stream::Stream;
-use crate::{Body, Command, Serialization};
+use crate::codec::{Head, HeadWriter};
+use crate::{Body, Command, EncodeHeader, Serialization};
 
 /// Commands in wire form, in order, until the socket takes them.
 #[derive(Default)]
@@ -34,7 +35,21 @@ impl Output {
         let before = self.tail.len();
         command.encode_head(serialization, &mut self.tail);
         self.length += self.tail.len() - before;
-        match command.body {
+        self.push_body(command.body);
+    }
+
+    /// The same for a command that is in parts.
+    pub fn write(&mut self, serialization: Serialization, head: Head<'_>, header: &impl EncodeHeader, body: Body) {
+        let before = self.tail.len();
+        let mut writer = HeadWriter::begin(serialization, head, &mut self.tail);
+        header.encode(&mut writer);
+        writer.finish(body.len());
+        self.length += self.tail.len() - before;
+        self.push_body(body);
+    }
+
+    fn push_body(&mut self, body: Body) {
+        match body {
             Body::Whole(part) => self.push_part(part),
             Body::Parts(parts) => parts.into_iter().for_each(|part| self.push_part(part)),
         }

@@ -17,6 +17,13 @@ pub(crate) fn plain_length(bytes: &[u8], quote: u8) -> Option<usize> {
 /// What is wrong with it.
 pub(crate) fn unescape(text: &str) -> Result<(char, usize), &'static str> {
     let character = match text.as_bytes().first() {
+        // the separators of properties, above all
+        Some(b'u')
+            if text.starts_with("u00")
+                && let Some(code) = two_digits(text) =>
+        {
+            return Ok((char::from(code), 5));
+        }
         Some(b'u') => return unescape_unit(text),
         Some(b'x') => {
             let code = hex(text, 1, 2)?;
@@ -46,6 +53,13 @@ fn unescape_unit(text: &str) -> Result<(char, usize), &'static str> {
         }
     }
     Ok((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 5))
+}
+
+/// What the digits of `u00XX` say.
+#[inline]
+fn two_digits(text: &str) -> Option<u8> {
+    let [_, _, _, high, low] = *text.as_bytes().first_chunk()?;
+    Some((hex_digit(high)? << 4 | hex_digit(low)?) as u8)
 }
 
 fn hex(text: &str, at: usize, digits: usize) -> Result<u32, &'static str> {

@@ -27,20 +27,47 @@ pub struct InvalidMessageId(String);
 impl OffsetMessageId {
     /// Appends the text form.
     pub fn write(&self, into: &mut String) {
+        into.push_str(self.text().as_str());
+    }
+
+    /// The text form.
+    pub fn text(&self) -> OffsetIdText {
+        let mut text = OffsetIdText { digits: [0; 56], length: 0 };
         match self.store_host.ip() {
-            IpAddr::V4(ip) => push_hex(into, &ip.octets()),
-            IpAddr::V6(ip) => push_hex(into, &ip.octets()),
+            IpAddr::V4(ip) => text.push(&ip.octets()),
+            IpAddr::V6(ip) => text.push(&ip.octets()),
         }
-        push_hex(into, &i32::from(self.store_host.port()).to_be_bytes());
-        push_hex(into, &self.offset.to_be_bytes());
+        text.push(&i32::from(self.store_host.port()).to_be_bytes());
+        text.push(&self.offset.to_be_bytes());
+        text
+    }
+}
+
+/// The text form of an [`OffsetMessageId`].
+#[derive(Clone, Copy, Debug)]
+pub struct OffsetIdText {
+    digits: [u8; 56],
+    length: usize,
+}
+
+impl OffsetIdText {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        str::from_utf8(&self.digits[..self.length]).expect("hexadecimal digits are ASCII")
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let room = self.digits[self.length..].as_chunks_mut::<2>().0;
+        for (pair, byte) in room.iter_mut().zip(bytes) {
+            *pair = hex_digits(*byte);
+        }
+        self.length += 2 * bytes.len();
     }
 }
 
 impl fmt::Display for OffsetMessageId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::with_capacity(56);
-        self.write(&mut text);
-        f.write_str(&text)
+        f.write_str(self.text().as_str())
     }
 }
 
@@ -134,11 +161,12 @@ fn month_around(now: i64) -> (i64, i64) {
 }
 
 fn push_hex(into: &mut String, bytes: &[u8]) {
+    into.extend(bytes.iter().flat_map(|byte| hex_digits(*byte)).map(char::from));
+}
+
+const fn hex_digits(byte: u8) -> [u8; 2] {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in bytes {
-        into.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        into.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
+    [DIGITS[(byte >> 4) as usize], DIGITS[(byte & 15) as usize]]
 }
 
 /// Reads hexadecimal text of either case; `None` when it is none or does not fit.

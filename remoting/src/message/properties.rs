@@ -4,7 +4,9 @@
 //! everything that is written ends with it: text put behind a missing separator would otherwise run
 //! into the last value.
 
-use crate::word::{equal_bytes, find, find_byte};
+use std::cell::Cell;
+
+use crate::word::{bytes_below, find, find_byte};
 
 /// Ends a name.
 pub const NAME_VALUE_SEPARATOR: u8 = 1;
@@ -74,6 +76,7 @@ pub struct Iter<'a> {
 impl<'a> Iterator for Iter<'a> {
     type Item = (&'a [u8], &'a [u8]);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         while let Some(at) = find_either(self.rest) {
             let (name, rest) = (&self.rest[..at], &self.rest[at + 1..]);
@@ -96,13 +99,34 @@ impl<'a> Iterator for Iter<'a> {
 #[inline]
 fn find_either(bytes: &[u8]) -> Option<usize> {
     let is_one = |byte| matches!(byte, NAME_VALUE_SEPARATOR | PROPERTY_SEPARATOR);
-    let in_word = |word| equal_bytes(word, NAME_VALUE_SEPARATOR) | equal_bytes(word, PROPERTY_SEPARATOR);
-    find(bytes, in_word, is_one)
+    // 0 besides them, which no name has
+    match find(bytes, |word| bytes_below(word, PROPERTY_SEPARATOR + 1), is_one) {
+        Some(at) if bytes[at] == 0 => bytes[at..].iter().position(|byte| is_one(*byte)).map(|more| at + more),
+        found => found,
+    }
 }
 
-/// Properties text being put together, always in the stored form.
+/// Properties text being put together, always in the stored form. The memory of one that is dropped serves the next one of
+/// the thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PropertiesBuf(Vec<u8>);
+
+impl Drop for PropertiesBuf {
+    fn drop(&mut self) {
+        if (1..=MOST_SPARE).contains(&self.0.capacity()) {
+            self.0.clear();
+            // while the thread ends there is nobody to keep it for
+            let _ = SPARE.try_with(|spare| spare.replace(std::mem::take(&mut self.0)));
+        }
+    }
+}
+
+thread_local! {
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Memory for longer texts is given back, in bytes.
+const MOST_SPARE: usize = 4 << 10;
 
 impl PropertiesBuf {
     /// Nothing yet.
@@ -112,8 +136,9 @@ impl PropertiesBuf {
 
     /// Takes over text as a client sent it, adding the last separator where it is missing.
     pub fn from_text(text: &[u8]) -> Self {
+        let mut buf = SPARE.take();
         // room for what a broker adds to a send: region, trace mark, cluster
-        let mut buf = Vec::with_capacity(text.len() + 96);
+        buf.reserve(text.len() + 96);
         buf.extend_from_slice(text);
         let mut this = Self(buf);
         this.close();
@@ -131,8 +156,8 @@ impl PropertiesBuf {
     }
 
     /// The text, given away.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.0
+    pub fn into_bytes(mut self) -> Vec<u8> {
+        std::mem::take(&mut self.0)
     }
 
     /// Length of the text in bytes.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::body::body;
 use super::data_version::DataVersion;
 use super::message_queue::MessageQueue;
-use crate::header::{FieldValue, HeaderError};
-use crate::{Fields, header};
+use crate::header;
+use crate::header::{FieldSink, FieldValue, HeaderError};
 
 header! {
     /// Header of the request QUERY_CONSUMER_OFFSET (14).
@@ -182,7 +182,7 @@ impl<'a> FieldValue<'a> for BoundaryType {
         Ok(if text.eq_ignore_ascii_case("UPPER") { Self::Upper } else { Self::Lower })
     }
 
-    fn write(&self, field: &str, fields: &mut Fields) {
-        fields.push(field, if *self == Self::Upper { "UPPER" } else { "LOWER" });
+    fn write(&self, field: &str, fields: &mut impl FieldSink) {
+        fields.put(field, if *self == Self::Upper { "UPPER" } else { "LOWER" });
     }
 }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::Peer;
+use super::{Answering, Peer};
 use crate::Command;
 
 /// The handlers behind one listening port.
@@ -13,6 +13,12 @@ pub trait Service: Send + Sync + 'static {
     /// [`Reply::Later`]. The connection sets `opaque` and the response flag of the answer, and drops
     /// the answer to a one-way request.
     fn call(&self, peer: &Arc<Peer>, request: Command) -> Reply;
+
+    /// What the connection calls. For services that write some of their answers as they go out: see [`Answering`].
+    fn answer(&self, peer: &Arc<Peer>, request: Command, answering: Answering<'_>) -> Reply {
+        let _ = answering;
+        self.call(peer, request)
+    }
 
     /// Whether `request` may be answered with SYSTEM_BUSY, without a call, while the server's limits on
     /// requests in flight are reached. What keeps the cluster together (heartbeats, registrations)
@@ -35,6 +41,8 @@ pub enum Reply {
     /// When the future ends: a held pull, a flush to wait for, a cold read. The connection goes on
     /// with other requests meanwhile; the future is dropped when the connection closes.
     Later(Pin<Box<dyn Future<Output = Command> + Send>>),
+    /// It is written already: see [`Answering`].
+    Written,
     /// Not at all.
     Never,
 }

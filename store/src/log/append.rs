@@ -126,7 +126,7 @@ impl CommitLog {
     }
 
     pub(super) fn encode(&self, draft: &Draft<'_>, buffer: &mut Vec<u8>) -> Result<(), AppendError> {
-        let limit = self.changeable.load().max_body_size;
+        let limit = self.max_body_size.load(Ordering::Relaxed);
         if draft.body.len() > limit {
             return Err(AppendError::MessageTooLarge { size: draft.body.len(), limit });
         }
@@ -187,7 +187,7 @@ impl CommitLog {
         self.waker.wake();
         // behind the fence in there
         self.followers.wake();
-        if self.changeable.load().wake_flush {
+        if self.wake_flush.load(Ordering::Relaxed) {
             self.flushed.nudge();
         }
     }

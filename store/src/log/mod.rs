@@ -27,7 +27,7 @@ mod stretch;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use arc_swap::ArcSwap;
@@ -58,6 +58,9 @@ use segments::Segments;
 pub struct CommitLog {
     options: LogOptions,
     changeable: ArcSwap<Changeable>,
+    /// The two settings of these that each append looks at.
+    max_body_size: AtomicUsize,
+    wake_flush: AtomicBool,
     segments: Arc<Segments>,
     /// Bad bytes found at the start, with good records behind them: from, to.
     damage: Vec<(i64, i64)>,
@@ -91,6 +94,8 @@ impl CommitLog {
         };
         let log = Arc::new(Self {
             changeable: ArcSwap::from_pointee(options.changeable),
+            max_body_size: AtomicUsize::new(options.changeable.max_body_size),
+            wake_flush: AtomicBool::new(options.changeable.wake_flush),
             options,
             segments,
             damage,
@@ -132,6 +137,8 @@ impl CommitLog {
 
     /// Takes over settings that changed.
     pub fn change(&self, changeable: Changeable) {
+        self.max_body_size.store(changeable.max_body_size, Ordering::Relaxed);
+        self.wake_flush.store(changeable.wake_flush, Ordering::Relaxed);
         self.changeable.store(Arc::new(changeable));
         // it may sleep for an interval that no longer holds
         self.flushed.nudge();

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::plain;
 use crate::Fields;
 use crate::codec::DecodeError;
 use crate::command::{Body, Command, Language};
-use crate::fields::{Pair, Span};
 use crate::json::text;
 
 /// Deepest nesting that is skipped in fields nobody reads.
@@ -17,7 +17,15 @@ pub(in crate::codec) fn decode(header: &[u8]) -> Result<Command, DecodeError> {
         // Java reads malformed UTF-8 as replacement characters.
         Err(_) => String::from_utf8_lossy(header),
     };
-    Parser { text: &text, at: 0 }.command()
+    match plain::decode(&text) {
+        Some(command) => Ok(command),
+        None => general(&text),
+    }
+}
+
+/// Reads a header in any form.
+pub(super) fn general(text: &str) -> Result<Command, DecodeError> {
+    Parser { text, at: 0 }.command()
 }
 
 struct Parser<'a> {
@@ -76,54 +84,26 @@ impl<'a> Parser<'a> {
             Value::Object => {}
             Value::Text(_) | Value::Raw(_) => return Err(self.error("an object of fields")),
         }
-        let mut fields = FieldsReader::new(&self.text[self.at..], self.at);
+        let mut fields = Fields::with_memory();
         self.skip_blank();
         if !self.take(b'}') {
             loop {
-                if !self.plain_pair(&mut fields)? {
-                    self.any_pair(&mut fields)?;
-                }
+                self.pair(&mut fields)?;
                 if self.is_last_member()? {
                     break;
                 }
             }
         }
-        Ok(Some(Fields::of_text(fields.text, fields.pairs)))
+        Ok(Some(fields))
     }
 
-    /// Reads `"key":"value"` as clients write nearly all fields: without blanks, and without an escape in the key.
-    /// False where it is anything else; everything is left as it is then.
-    fn plain_pair(&mut self, fields: &mut FieldsReader) -> Result<bool, DecodeError> {
-        let start = self.at;
-        if !self.take(b'"') {
-            return Ok(false);
-        }
-        let key = fields.span(self.at, self.skip_plain()?);
-        if !self.text.as_bytes()[self.at..].starts_with(b"\":\"") {
-            self.at = start;
-            return Ok(false);
-        }
-        self.at += 3;
-        let (value, end) = (self.at, self.skip_plain()?);
-        let value = if self.take(b'"') {
-            fields.span(value, end)
-        } else {
-            self.at = value;
-            fields.resolve(|out| self.rest_of_string(out))?
-        };
-        fields.pairs.push(Pair { key, value });
-        Ok(true)
-    }
-
-    fn any_pair(&mut self, fields: &mut FieldsReader) -> Result<(), DecodeError> {
+    fn pair(&mut self, fields: &mut Fields) -> Result<(), DecodeError> {
         let key = self.key()?;
-        let value = match self.value(false)? {
-            Value::Text(value) => value,
-            Value::Raw(value) => Cow::Borrowed(value),
-            Value::Null | Value::Object => return Ok(()),
-        };
-        let pair = Pair { key: fields.add(&key), value: fields.add(&value) };
-        fields.pairs.push(pair);
+        match self.value(false)? {
+            Value::Text(value) => fields.push(&key, &value),
+            Value::Raw(value) => fields.push(&key, value),
+            Value::Null | Value::Object => {}
+        }
         Ok(())
     }
 
@@ -147,15 +127,6 @@ impl<'a> Parser<'a> {
 
     /// Reads a key and its colon.
     fn key(&mut self) -> Result<Cow<'a, str>, DecodeError> {
-        let start = self.at;
-        if self.take(b'"') {
-            let key = &self.text[self.at..self.skip_plain()?];
-            if self.text.as_bytes()[self.at..].starts_with(b"\":") {
-                self.at += 2;
-                return Ok(Cow::Borrowed(key));
-            }
-            self.at = start;
-        }
         self.skip_blank();
         let key = self.string()?;
         self.skip_blank();
@@ -174,9 +145,6 @@ impl<'a> Parser<'a> {
     }
 
     fn integer(&mut self) -> Result<i32, DecodeError> {
-        if let Some(number) = self.plain_number() {
-            return Ok(number);
-        }
         match self.value(false)? {
             Value::Text(text) => text.parse().ok(),
             Value::Raw(text) => text.parse().ok(),
@@ -212,24 +180,6 @@ impl<'a> Parser<'a> {
                 }
             }
         }
-    }
-
-    /// A number of up to nine digits without a sign, as nearly all are: they cannot overflow. `None` leaves everything
-    /// as it is.
-    fn plain_number(&mut self) -> Option<i32> {
-        let rest = &self.text.as_bytes()[self.at..];
-        let mut number = 0;
-        for (digits, byte) in rest.iter().enumerate().take(10) {
-            match byte {
-                b'0'..=b'9' if digits < 9 => number = number * 10 + i32::from(byte - b'0'),
-                b',' | b'}' if digits > 0 => {
-                    self.at += digits;
-                    return Some(number);
-                }
-                _ => return None,
-            }
-        }
-        None
     }
 
     fn string(&mut self) -> Result<Cow<'a, str>, DecodeError> {
@@ -330,42 +280,6 @@ impl<'a> Parser<'a> {
 
     fn error(&self, what: &'static str) -> DecodeError {
         DecodeError::Header { at: self.at, what }
-    }
-}
-
-/// Fields on their way out of a header. Most are parts of its text as it stands; those with escapes are put behind it.
-struct FieldsReader {
-    /// The header from the fields on, and behind it what was resolved.
-    text: String,
-    /// Where in the header that is.
-    start: usize,
-    pairs: Vec<Pair>,
-}
-
-impl FieldsReader {
-    fn new(text: &str, start: usize) -> Self {
-        // Resolved texts are shorter than what they stood for.
-        let mut copy = String::with_capacity(2 * text.len());
-        copy.push_str(text);
-        Self { text: copy, start, pairs: Vec::with_capacity(16) }
-    }
-
-    /// What stands between two places of the header.
-    fn span(&self, start: usize, end: usize) -> Span {
-        Span::between(start - self.start, end - self.start)
-    }
-
-    /// What `write` makes of text that cannot stay as it is.
-    fn resolve(&mut self, write: impl FnOnce(&mut String) -> Result<(), DecodeError>) -> Result<Span, DecodeError> {
-        let start = self.text.len();
-        write(&mut self.text)?;
-        Ok(Span::between(start, self.text.len()))
-    }
-
-    fn add(&mut self, text: &str) -> Span {
-        let start = self.text.len();
-        self.text.push_str(text);
-        Span::new(start, text.len())
     }
 }
 

@@ -1,61 +1,73 @@
 //! Writing a JSON header.
 
-use bytes::{BufMut, BytesMut};
+use crate::codec::head::Head;
+use crate::codec::pieces::Pieces;
 
-use crate::Command;
-use crate::json::text::put_escaped;
-
-/// Writes the keys in the order in which the reference writes them.
-pub(in crate::codec) fn encode(command: &Command, out: &mut BytesMut) {
-    out.put_slice(b"{\"code\":");
-    put_integer(out, command.code);
-    if let Some(fields) = &command.fields {
-        out.put_slice(b",\"extFields\":{");
-        let mut separator: &[u8] = b"\"";
-        for (key, value) in fields {
-            out.put_slice(separator);
-            put_escaped(out, key);
-            out.put_slice(b"\":\"");
-            put_escaped(out, value);
-            separator = b"\",\"";
-        }
-        out.put_slice(if fields.is_empty() { b"}" } else { b"\"}" });
-    }
-    out.put_slice(b",\"flag\":");
-    put_integer(out, command.flag);
-    if let Some(language) = command.language.name() {
-        out.put_slice(b",\"language\":\"");
-        out.put_slice(language.as_bytes());
-        out.put_u8(b'"');
-    }
-    out.put_slice(b",\"opaque\":");
-    put_integer(out, command.opaque);
-    if let Some(remark) = &command.remark {
-        out.put_slice(b",\"remark\":\"");
-        put_escaped(out, remark);
-        out.put_u8(b'"');
-    }
-    out.put_slice(b",\"serializeTypeCurrentRPC\":\"JSON\",\"version\":");
-    put_integer(out, command.version);
-    out.put_u8(b'}');
+/// Where the fields of a header stand, and whether some are written.
+pub(in crate::codec) struct Fields {
+    is_empty: bool,
 }
 
-fn put_integer(out: &mut BytesMut, value: i32) {
-    out.put_slice(itoa::Buffer::new().format(value).as_bytes());
+/// Writes the keys in the order in which the reference writes them, up to the fields.
+pub(in crate::codec) fn begin(head: &Head<'_>, out: &mut Pieces<'_>) -> Fields {
+    out.put(b"{\"code\":");
+    out.put_integer(head.code);
+    if head.has_fields {
+        out.put(b",\"extFields\":{");
+    }
+    Fields { is_empty: true }
+}
+
+impl Fields {
+    #[inline]
+    pub(in crate::codec) fn put(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
+        if std::mem::take(&mut self.is_empty) {
+            out.put(b"\"");
+        } else {
+            out.put(b",\"");
+        }
+        out.put_text(key);
+        out.put(b"\":\"");
+        out.put_text(value);
+        out.put(b"\"");
+    }
+
+    /// Writes what stands behind the fields.
+    pub(in crate::codec) fn end(&self, head: &Head<'_>, out: &mut Pieces<'_>) {
+        if head.has_fields {
+            out.put(b"}");
+        }
+        out.put(b",\"flag\":");
+        out.put_integer(head.flag);
+        if let Some(language) = head.language.name() {
+            out.put(b",\"language\":\"");
+            out.put_slice(language.as_bytes());
+            out.put(b"\"");
+        }
+        out.put(b",\"opaque\":");
+        out.put_integer(head.opaque);
+        if let Some(remark) = head.remark {
+            out.put(b",\"remark\":\"");
+            out.put_text(remark);
+            out.put(b"\"");
+        }
+        out.put(b",\"serializeTypeCurrentRPC\":\"JSON\",\"version\":");
+        out.put_integer(head.version);
+        out.put(b"}");
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::{Command, ResponseCode, Serialization};
 
     #[test]
     fn writes_as_the_reference_does() {
-        let mut command = Command::response(crate::ResponseCode::TOPIC_NOT_EXIST).with_remark("no \"T\"\n\u{1}ä");
+        let mut command = Command::response(ResponseCode::TOPIC_NOT_EXIST).with_remark("no \"T\"\n\u{1}ä");
         command.opaque = 9;
-        let mut out = BytesMut::new();
-        encode(&command, &mut out);
+        let frame = command.encode(Serialization::Json);
         assert_eq!(
-            std::str::from_utf8(&out).unwrap(),
+            std::str::from_utf8(&frame[8..]).unwrap(),
             "{\"code\":17,\"flag\":1,\"language\":\"JAVA\",\"opaque\":9,\"remark\":\"no \\\"T\\\"\\n\\u0001ä\",\
              \"serializeTypeCurrentRPC\":\"JSON\",\"version\":513}"
         );

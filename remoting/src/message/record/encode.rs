@@ -97,21 +97,23 @@ impl<'a> Draft<'a> {
         let stored_size = i32::try_from(size).map_err(|_| DraftError::TooLarge(size))?;
 
         into.reserve(size);
-        into.put_i32(stored_size);
-        into.put_u32(if self.is_v2() { MAGIC_V2 } else { MAGIC_V1 });
-        into.put_u32(crc(self.body));
-        into.put_i32(self.queue_id);
-        into.put_i32(self.flag);
-        into.put_i64(0);
-        into.put_i64(0);
-        into.put_i32(self.sys_flag());
-        into.put_i64(self.born_timestamp);
-        put_host(into, self.born_host);
-        into.put_i64(0);
-        put_host(into, self.store_host);
-        into.put_i32(self.reconsume_times);
-        into.put_i64(self.prepared_transaction_offset);
-        into.put_i32(self.body.len() as i32);
+        let sys_flag = self.sys_flag();
+        let mut head = Head { bytes: [0; MOST_HEAD], length: 0 };
+        head.put(stored_size.to_be_bytes());
+        head.put(if self.is_v2() { MAGIC_V2 } else { MAGIC_V1 }.to_be_bytes());
+        head.put(crc(self.body).to_be_bytes());
+        head.put(self.queue_id.to_be_bytes());
+        head.put(self.flag.to_be_bytes());
+        head.put([0; 16]);
+        head.put(sys_flag.to_be_bytes());
+        head.put(self.born_timestamp.to_be_bytes());
+        head.put_host(self.born_host);
+        head.put([0; 8]);
+        head.put_host(self.store_host);
+        head.put(self.reconsume_times.to_be_bytes());
+        head.put(self.prepared_transaction_offset.to_be_bytes());
+        head.put((self.body.len() as i32).to_be_bytes());
+        into.extend_from_slice(&head.bytes[..head.length]);
         into.put_slice(self.body);
         if self.is_v2() {
             into.put_u16(self.topic.len() as u16);
@@ -152,10 +154,28 @@ fn stored_ip(host: SocketAddr) -> IpAddr {
     host.ip().to_canonical()
 }
 
-fn put_host(into: &mut Vec<u8>, host: SocketAddr) {
-    match stored_ip(host) {
-        IpAddr::V4(ip) => into.put_slice(&ip.octets()),
-        IpAddr::V6(ip) => into.put_slice(&ip.octets()),
-    }
-    into.put_i32(i32::from(host.port()));
+/// What stands before the body.
+struct Head {
+    bytes: [u8; MOST_HEAD],
+    length: usize,
 }
+
+impl Head {
+    #[inline]
+    fn put<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.bytes[self.length..self.length + N].copy_from_slice(&bytes);
+        self.length += N;
+    }
+
+    #[inline]
+    fn put_host(&mut self, host: SocketAddr) {
+        match stored_ip(host) {
+            IpAddr::V4(ip) => self.put(ip.octets()),
+            IpAddr::V6(ip) => self.put(ip.octets()),
+        }
+        self.put(i32::from(host.port()).to_be_bytes());
+    }
+}
+
+/// With two IPv6 hosts, in bytes.
+const MOST_HEAD: usize = 112;
