@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use apogee_remoting::protocol::send::SendMessageResponseHeader;
-use apogee_remoting::server::{ConnectionOptions, Peer, Reply, Server, ServerOptions, Service};
-use apogee_remoting::{Command, RequestCode, ResponseCode, Serialization};
+use apogee_remoting::server::{Answering, ConnectionOptions, Peer, Reply, Server, ServerOptions, Service};
+use apogee_remoting::{Body, Command, RequestCode, ResponseCode, Serialization};
 use clap::Args;
 
 use crate::wire::parse_serialization;
@@ -50,14 +50,17 @@ async fn serve(options: &Options) -> Result<()> {
 struct Echo;
 
 impl Service for Echo {
-    fn call(&self, _: &Arc<Peer>, request: Command) -> Reply {
-        let response = Command::response(ResponseCode::SUCCESS);
+    fn answer(&self, peer: &Arc<Peer>, request: Command, answering: Answering<'_>) -> Reply {
         match request.request_code() {
             RequestCode::SEND_MESSAGE | RequestCode::SEND_MESSAGE_V2 | RequestCode::SEND_BATCH_MESSAGE => {
-                response.with_header(&STORED).into()
+                answering.write(ResponseCode::SUCCESS, None, &STORED, Body::default())
             }
-            _ => response.into(),
+            _ => self.call(peer, request),
         }
+    }
+
+    fn call(&self, _: &Arc<Peer>, _: Command) -> Reply {
+        Command::response(ResponseCode::SUCCESS).into()
     }
 }
 

@@ -86,7 +86,7 @@ impl Fields {
 
     /// No fields, with memory for those of an ordinary header.
     pub(crate) fn with_memory() -> Self {
-        Self(SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(Memory::new))
+        Self(SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(Memory::of_a_header))
     }
 
     /// Adds a pair whose key and value are parts of the text.
@@ -161,7 +161,8 @@ impl FieldSink for Fields {
 }
 
 impl Memory {
-    fn new() -> Self {
+    /// Enough for the fields of an ordinary header.
+    fn of_a_header() -> Self {
         Self { text: String::with_capacity(640), pairs: Vec::with_capacity(16) }
     }
 

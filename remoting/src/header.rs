@@ -53,6 +53,11 @@ impl<A: EncodeHeader, B: EncodeHeader> EncodeHeader for (A, B) {
 pub trait FieldSink {
     /// Takes one field. The caller sees to it that it comes once.
     fn put(&mut self, key: &str, value: &str);
+
+    /// The same for key and value that stand in JSON as they are, such as numbers.
+    fn put_plain(&mut self, key: &str, value: &str) {
+        self.put(key, value);
+    }
 }
 
 /// Why a header could not be read. The text is what the peer gets as remark of a SYSTEM_ERROR.
@@ -112,7 +117,7 @@ impl<'a> FieldValue<'a> for bool {
     }
 
     fn write(&self, field: &str, fields: &mut impl FieldSink) {
-        fields.put(field, if *self { "true" } else { "false" });
+        fields.put_plain(field, if *self { "true" } else { "false" });
     }
 }
 
@@ -127,7 +132,7 @@ macro_rules! integer_field {
             }
 
             fn write(&self, field: &str, fields: &mut impl FieldSink) {
-                fields.put(field, itoa::Buffer::new().format(*self));
+                fields.put_plain(field, itoa::Buffer::new().format(*self));
             }
         }
     )*};
@@ -139,10 +144,15 @@ fn digits(text: &[u8], most: u32) -> Option<u64> {
     if text.is_empty() || text.len() > most as usize {
         return None;
     }
-    text.iter().try_fold(0, |number, byte| {
+    let mut number = 0;
+    let mut are_digits = true;
+    for byte in text {
         let digit = byte.wrapping_sub(b'0');
-        (digit < 10).then(|| number * 10 + u64::from(digit))
-    })
+        are_digits &= digit < 10;
+        // what overflows is none
+        number = u64::wrapping_add(u64::wrapping_mul(number, 10), digit.into());
+    }
+    are_digits.then_some(number)
 }
 
 integer_field!(i32: "a 32-bit integer", i64: "a 64-bit integer");
@@ -172,10 +182,14 @@ macro_rules! header {
     (@decode $fields:ident $($name:ident = $key:literal $([$default:expr])?,)*) => {{
         $(let mut $name = None;)*
         for (key, value) in $fields.iter_bytes() {
-            $(if key == $key.as_bytes() {
+            // Names of one letter, as those of sends: a choice among numbers is a jump, where texts are compared in turn.
+            let letter = if let [letter] = key { *letter } else { 0 };
+            let is = |name: &str| if name.len() == 1 { letter == name.as_bytes()[0] } else { key == name.as_bytes() };
+            $(if is($key) {
                 $name = Some($crate::header::FieldValue::read($key, value)?);
-                continue;
-            })*
+            } else)* {
+                // another header's
+            }
         }
         Ok(Self {
             $($name: match $name {

@@ -50,8 +50,8 @@ impl<'a> HeadWriter<'a> {
     /// Ends the head of a frame whose body has so many bytes; they must follow.
     pub(crate) fn finish(mut self, body: usize) {
         let (out, number) = match &self.form {
-            Form::Json(fields) => {
-                fields.end(&self.head, &mut self.pieces);
+            Form::Json(_) => {
+                json::end(&self.head, &mut self.pieces);
                 (self.pieces.pass_on(), Serialization::Json.number())
             }
             Form::Binary(length) => {
@@ -74,6 +74,14 @@ impl FieldSink for HeadWriter<'_> {
     fn put(&mut self, key: &str, value: &str) {
         match &mut self.form {
             Form::Json(fields) => fields.put(&mut self.pieces, key, value),
+            Form::Binary(_) => binary::put(&mut self.pieces, key, value),
+        }
+    }
+
+    #[inline]
+    fn put_plain(&mut self, key: &str, value: &str) {
+        match &mut self.form {
+            Form::Json(fields) => fields.put_plain(&mut self.pieces, key, value),
             Form::Binary(_) => binary::put(&mut self.pieces, key, value),
         }
     }

@@ -51,18 +51,10 @@ impl<'a> Pieces<'a> {
     /// Appends what stands between the quotes of a JSON text.
     #[inline]
     pub(super) fn put_text(&mut self, text: &str) {
-        let bytes = text.as_bytes();
-        self.make_room(bytes.len());
-        let (words, rest) = bytes.as_chunks::<8>();
-        match self.gathered.get_mut(self.length..self.length + bytes.len()) {
-            Some(room) if words.iter().all(|word| !needs_escape(u64::from_le_bytes(*word))) && is_plain(rest) => {
-                room.copy_from_slice(bytes);
-                self.length += bytes.len();
-            }
-            _ => {
-                self.pass_on();
-                put_escaped(self.out, text);
-            }
+        if is_plain(text.as_bytes()) {
+            self.put_slice(text.as_bytes());
+        } else {
+            put_escaped(self.pass_on(), text);
         }
     }
 
@@ -87,16 +79,25 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Whether one of eight bytes cannot stand in a JSON text as it is; sometimes also because of a byte beyond ASCII.
+/// Not 0 where one of eight bytes cannot stand in a JSON text as it is; sometimes also because of a byte beyond ASCII.
 #[inline]
-fn needs_escape(word: u64) -> bool {
+fn needs_escape(word: u64) -> u64 {
     let control = word.wrapping_sub(ONES * 0x20) & TOPS;
-    control | equal_bytes(word, b'"') | equal_bytes(word, b'\\') != 0
+    control | equal_bytes(word, b'"') | equal_bytes(word, b'\\')
 }
 
+/// Whether no byte needs an escape; false also for some texts beyond ASCII.
 #[inline]
 fn is_plain(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| *byte >= 0x20 && !matches!(byte, b'"' | b'\\'))
+    let Some(last) = bytes.last_chunk::<8>() else {
+        return bytes.iter().all(|byte| *byte >= 0x20 && !matches!(byte, b'"' | b'\\'));
+    };
+    let (words, _) = bytes.as_chunks::<8>();
+    let mut found = needs_escape(u64::from_le_bytes(*last));
+    for word in words {
+        found |= needs_escape(u64::from_le_bytes(*word));
+    }
+    found == 0
 }
 
 /// Bytes of an ordinary answer's head.

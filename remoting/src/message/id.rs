@@ -164,9 +164,18 @@ fn push_hex(into: &mut String, bytes: &[u8]) {
     into.extend(bytes.iter().flat_map(|byte| hex_digits(*byte)).map(char::from));
 }
 
-const fn hex_digits(byte: u8) -> [u8; 2] {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    [DIGITS[(byte >> 4) as usize], DIGITS[(byte & 15) as usize]]
+fn hex_digits(byte: u8) -> [u8; 2] {
+    const PAIRS: [[u8; 2]; 256] = {
+        const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+        let mut pairs = [[0; 2]; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            pairs[byte] = [DIGITS[byte >> 4], DIGITS[byte & 15]];
+            byte += 1;
+        }
+        pairs
+    };
+    PAIRS[usize::from(byte)]
 }
 
 /// Reads hexadecimal text of either case; `None` when it is none or does not fit.

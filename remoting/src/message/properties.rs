@@ -6,6 +6,8 @@
 
 use std::cell::Cell;
 
+use memchr::memmem::Finder;
+
 use crate::word::{bytes_below, find, find_byte};
 
 /// Ends a name.
@@ -42,6 +44,20 @@ impl<'a> Properties<'a> {
         self.iter().filter(|(found, _)| *found == name.as_bytes()).last().map(|(_, value)| value)
     }
 
+    /// The value of a name that is looked for in every message; the same as [`Properties::get`].
+    pub fn find(self, name: &Name) -> Option<&'a [u8]> {
+        let mut value = None;
+        for at in name.0.find_iter(self.0) {
+            // behind the start or an entry: anywhere else it is part of a name or a value
+            if at == 0 || self.0[at - 1] == PROPERTY_SEPARATOR {
+                let rest = &self.0[at + name.0.needle().len()..];
+                let end = find_byte(rest, PROPERTY_SEPARATOR).unwrap_or(rest.len());
+                value = Some(&rest[..end]).filter(|value| !value.is_empty()).or(value);
+            }
+        }
+        value
+    }
+
     /// The value of `name` where it is UTF-8.
     pub fn get_str(self, name: &str) -> Option<&'a str> {
         std::str::from_utf8(self.get(name)?).ok()
@@ -55,6 +71,25 @@ impl<'a> Properties<'a> {
     /// Whether the text could be stored as it is: its last entry is closed.
     pub fn is_closed(self) -> bool {
         self.0.last().is_none_or(|last| *last == PROPERTY_SEPARATOR)
+    }
+}
+
+/// The name of a property, for [`Properties::find`].
+pub struct Name(Finder<'static>);
+
+impl Name {
+    /// `text`: the name and [`NAME_VALUE_SEPARATOR`].
+    ///
+    /// # Panics
+    /// The separator is missing, or it is not the only one.
+    pub fn new(text: &'static [u8]) -> Self {
+        let is_separator = |byte: &u8| matches!(*byte, NAME_VALUE_SEPARATOR | PROPERTY_SEPARATOR);
+        let ends = text.iter().position(is_separator) == Some(text.len().saturating_sub(1));
+        assert!(
+            ends && text.len() > 1 && text.ends_with(&[NAME_VALUE_SEPARATOR]),
+            "a name and its separator are needed"
+        );
+        Self(Finder::new(text))
     }
 }
 

@@ -74,3 +74,17 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn what_is_found_is_what_a_walk_gets(
+        text in proptest::collection::vec(prop_oneof![Just(b'T'), Just(b'A'), Just(1u8), Just(2u8), Just(0u8), Just(b'x')], 0..40),
+        parts in proptest::collection::vec(prop_oneof![Just("TA\u{1}"), Just("TA"), Just("\u{1}"), Just("\u{2}"), Just("v")], 0..12),
+    ) {
+        let name = Name::new(b"TA\x01");
+        for text in [text, parts.concat().into_bytes()] {
+            let properties = Properties::new(&text);
+            prop_assert_eq!(properties.find(&name), properties.get("TA"), "{}", text.escape_ascii());
+        }
+    }
+}

@@ -1,10 +1,10 @@
 //! Making queue units.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use apogee_remoting::message::java_hash::tags_code;
-use apogee_remoting::message::properties::key;
+use apogee_remoting::message::properties::{Name, key};
 use tracing::error;
 
 use super::arrival::{Arrival, ArrivalListener};
@@ -72,7 +72,7 @@ impl QueueBuilder {
             // a level without a delay waits a second, as in the reference
             return record.store_timestamp + self.delays.delay(level).unwrap_or(1000);
         }
-        tags_code(record.properties.get(key::TAGS))
+        tags_code(record.properties.find(&TAGS))
     }
 
     fn put(
@@ -132,5 +132,7 @@ impl QueueBuilder {
         queue.append(Entry { offset, count, unit, store_timestamp: record.store_timestamp }, &bit_map)
     }
 }
+
+static TAGS: LazyLock<Name> = LazyLock::new(|| Name::new(b"TAGS\x01"));
 
 pub(super) const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";

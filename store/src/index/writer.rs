@@ -1,9 +1,9 @@
 //! Putting the keys of records into the index.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use apogee_remoting::message::properties::key;
+use apogee_remoting::message::properties::Name;
 use apogee_remoting::message::sys_flag;
 
 use super::table::{IndexKind, IndexTable, Resume, hash};
@@ -49,16 +49,7 @@ impl<F: FnMut(i64) + Send> RecordConsumer for IndexWriter<F> {
 
 /// Hashes of a record's keys in the order they are put: unique key, keys, tag. Those of a rolled back message are not put.
 pub fn keys<'a>(record: &RecordFields<'a>) -> impl Iterator<Item = i32> + use<'a> {
-    let (mut unique, mut keys, mut tags) = (None, None, None);
-    for (name, value) in record.properties {
-        if name == key::UNIQ_KEY.as_bytes() {
-            unique = Some(value);
-        } else if name == key::KEYS.as_bytes() {
-            keys = Some(value);
-        } else if name == key::TAGS.as_bytes() {
-            tags = Some(value);
-        }
-    }
+    let [unique, keys, tags] = NAMES.each_ref().map(|name| record.properties.find(name));
     let topic = record.topic;
     let words = keys.unwrap_or_default().split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     unique
@@ -67,3 +58,5 @@ pub fn keys<'a>(record: &RecordFields<'a>) -> impl Iterator<Item = i32> + use<'a
         .map(move |key| hash(topic, key, IndexKind::Key))
         .chain(tags.map(|tag| hash(topic, tag, IndexKind::Tag)))
 }
+
+static NAMES: LazyLock<[Name; 3]> = LazyLock::new(|| [&b"UNIQ_KEY\x01"[..], b"KEYS\x01", b"TAGS\x01"].map(Name::new));

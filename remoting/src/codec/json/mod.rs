@@ -8,4 +8,4 @@ mod read;
 mod write;
 
 pub(super) use read::decode;
-pub(super) use write::{Fields, begin};
+pub(super) use write::{Fields, begin, end};

@@ -99,38 +99,73 @@ impl<'a> Scanner<'a> {
         Some((start, self.at))
     }
 
+    /// The next eight bytes, the first one lowest; zeros behind the last one.
+    #[inline]
+    fn eight(&self) -> u64 {
+        let rest = self.rest();
+        u64::from_le_bytes(rest.first_chunk().copied().unwrap_or_else(|| {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            last
+        }))
+    }
+
     fn fields(&mut self) -> Option<Fields> {
         self.word(b"extFields\":{")?;
         let mut fields = Fields::of_header(self.text);
         if self.word(b"}").is_some() {
             return Some(fields);
         }
+        self.word(b"\"")?;
         loop {
-            self.word(b"\"")?;
+            let key = self.field_key()?;
             let (start, end) = self.plain()?;
-            self.word(b"\":\"")?;
-            let key = Span::between(start, end);
-            let (start, end) = self.plain()?;
-            let value = if self.word(b"\"").is_some() {
+            let value = if self.peek()? == b'"' {
                 Span::between(start, end)
             } else {
                 self.at = start;
                 fields.resolve(|out| self.escaped(out).ok_or(())).ok()?
             };
             fields.add(key, value);
-            if self.word(b",").is_none() {
-                self.word(b"}")?;
+            let next = self.eight();
+            if next & THREE == NEXT_FIELD {
+                self.at += 3;
+            } else if next & TWO == LAST_FIELD {
+                self.at += 2;
                 return Some(fields);
+            } else {
+                return None;
             }
         }
     }
 
-    /// Appends a text up to its closing quote, escapes resolved.
+    /// Reads a key, from behind its opening quote to behind the opening quote of its value.
+    #[inline]
+    fn field_key(&mut self) -> Option<Span> {
+        let start = self.at;
+        let next = self.eight();
+        // Nearly all keys of a send are letters.
+        let length = if next >> 8 & THREE == BETWEEN && !matches!(next as u8, b'"' | b'\\') {
+            1
+        } else {
+            let length = text::plain_length(self.rest(), b'"')?;
+            self.at += length;
+            if self.eight() & THREE != BETWEEN {
+                return None;
+            }
+            self.at -= length;
+            length
+        };
+        self.at += length + 3;
+        Some(Span::new(start, length))
+    }
+
+    /// Appends a text, escapes resolved, and goes to its closing quote.
     fn escaped(&mut self, out: &mut String) -> Option<()> {
         loop {
             let (start, end) = self.plain()?;
             out.push_str(self.text.get(start..end)?);
-            if self.word(b"\"").is_some() {
+            if self.peek()? == b'"' {
                 return Some(());
             }
             // behind the backslash
@@ -140,6 +175,13 @@ impl<'a> Scanner<'a> {
         }
     }
 }
+
+const TWO: u64 = 0xFFFF;
+const THREE: u64 = 0xFF_FFFF;
+/// What stands between key and value, between two fields, and behind the last one.
+const BETWEEN: u64 = u64::from_le_bytes(*b"\":\"\0\0\0\0\0");
+const NEXT_FIELD: u64 = u64::from_le_bytes(*b"\",\"\0\0\0\0\0");
+const LAST_FIELD: u64 = u64::from_le_bytes(*b"\"}\0\0\0\0\0\0");
 
 /// Digits of a number that fit 64 bits many times over.
 const MOST_DIGITS: usize = 11;
@@ -159,6 +201,15 @@ mod tests {
         assert_eq!(command, read::general(SEND).unwrap());
         assert_eq!(command.field("i"), Some("UNIQ_KEY\u{1}A\u{2}WAIT\u{1}true\u{2}"));
         assert_eq!((command.code, command.opaque, command.field("b")), (310, i32::MAX, Some("Tä")));
+    }
+
+    /// As the Go client orders them.
+    #[test]
+    fn reads_fields_that_come_last() {
+        let header = r#"{"code":310,"language":"GO","version":317,"opaque":7,"flag":0,"remark":"","extFields":{"b":"T","batch":"x"}}"#;
+        let command = decode(header).unwrap();
+        assert_eq!(command, read::general(header).unwrap());
+        assert_eq!((command.language, command.field("batch")), (Language::GO, Some("x")));
     }
 
     #[test]

@@ -32,29 +32,43 @@ impl Fields {
         out.put(b"\"");
     }
 
-    /// Writes what stands behind the fields.
-    pub(in crate::codec) fn end(&self, head: &Head<'_>, out: &mut Pieces<'_>) {
-        if head.has_fields {
-            out.put(b"}");
-        }
-        out.put(b",\"flag\":");
-        out.put_integer(head.flag);
-        if let Some(language) = head.language.name() {
-            out.put(b",\"language\":\"");
-            out.put_slice(language.as_bytes());
+    /// The same for texts without anything to escape.
+    #[inline]
+    pub(in crate::codec) fn put_plain(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
+        if std::mem::take(&mut self.is_empty) {
             out.put(b"\"");
+        } else {
+            out.put(b",\"");
         }
-        out.put(b",\"opaque\":");
-        out.put_integer(head.opaque);
-        if let Some(remark) = head.remark {
-            out.put(b",\"remark\":\"");
-            out.put_text(remark);
-            out.put(b"\"");
-        }
-        out.put(b",\"serializeTypeCurrentRPC\":\"JSON\",\"version\":");
-        out.put_integer(head.version);
+        out.put_slice(key.as_bytes());
+        out.put(b"\":\"");
+        out.put_slice(value.as_bytes());
+        out.put(b"\"");
+    }
+}
+
+/// Writes what stands behind the fields.
+pub(in crate::codec) fn end(head: &Head<'_>, out: &mut Pieces<'_>) {
+    if head.has_fields {
         out.put(b"}");
     }
+    out.put(b",\"flag\":");
+    out.put_integer(head.flag);
+    if let Some(language) = head.language.name() {
+        out.put(b",\"language\":\"");
+        out.put_slice(language.as_bytes());
+        out.put(b"\"");
+    }
+    out.put(b",\"opaque\":");
+    out.put_integer(head.opaque);
+    if let Some(remark) = head.remark {
+        out.put(b",\"remark\":\"");
+        out.put_text(remark);
+        out.put(b"\"");
+    }
+    out.put(b",\"serializeTypeCurrentRPC\":\"JSON\",\"version\":");
+    out.put_integer(head.version);
+    out.put(b"}");
 }
 
 #[cfg(test)]
