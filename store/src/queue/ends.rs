@@ -1,7 +1,9 @@
-//! The file `queueEnds`: how far each queue was on disk at the last look. It shows at the next start what is no longer
-//! there: units that were lost, and queues whose files are gone. The reference does not know it.
+//! The file `queueEnds`: how far each queue was on disk at the last look, and which topics were deleted. It shows at the next start
+//! what is no longer there: units that were lost, and queues whose files are gone; and what must not come back. The
+//! reference does not know it.
 //!
-//! `apgends1`, then the CRC32 of all that follows (4 bytes), then for each queue: length of the topic 2, topic, queue
+//! `apgends1`, then the CRC32 of all that follows (4 bytes), then the number of deleted topics (4) and for each of them:
+//! length of the topic 2, topic, end of the log at that time 8; then for each queue: length of the topic 2, topic, queue
 //! number 4, queue offset 8 and physical offset 8 behind the last unit on disk. Whatever does not add up counts for nothing.
 
 use std::fs::{self, File};
@@ -27,80 +29,97 @@ pub struct KnownEnd {
     pub max_physical: i64,
 }
 
+/// What the file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Topics that were deleted, each with the end of the log at that time: records before it are of its former life.
+    pub deleted: Vec<(String, i64)>,
+    /// How far queues were.
+    pub ends: Vec<KnownEnd>,
+}
+
 /// The file.
 #[derive(Debug)]
 pub struct KnownEnds {
     path: PathBuf,
-    /// What is in it; empty when nothing is known of that.
-    content: Vec<u8>,
+    /// Checksum of what is in it; `None` when that is not known.
+    written: Option<u32>,
 }
 
 impl KnownEnds {
-    /// The file of the store in `root`, and what it says.
+    /// The file of the store in `root`, and what it says of a log that ends at `log_end`: one that lost its end has
+    /// nothing from behind a later deletion.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn open(root: &Path) -> io::Result<(Self, Vec<KnownEnd>)> {
+    pub fn open(root: &Path, log_end: i64) -> io::Result<(Self, Known)> {
         let path = root.join("queueEnds");
         let content = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             content => content.map_err(named(&path))?,
         };
-        let ends = decode(&content).unwrap_or_else(|| {
+        let mut known = decode(&content).unwrap_or_else(|| {
             if !content.is_empty() {
                 warn!(path = %path.display(), "the file is damaged: units that queues lost are not noticed");
             }
-            Vec::new()
+            Known::default()
         });
-        Ok((Self { path, content }, ends))
+        for (_, end) in &mut known.deleted {
+            *end = log_end.min(*end);
+        }
+        Ok((Self { path, written: None }, known))
     }
 
-    /// Writes down how far the queues are on disk, unless that is what stands there. Where that fails, what queues lose until
-    /// the next time is not noticed.
+    /// Writes down how far the queues are on disk and what was deleted, unless that is what stands there. Where that fails,
+    /// what queues lose until the next time is not noticed.
     pub fn note(&mut self, queues: &QueueTable) {
-        let content = encode(&queues.durable_ends());
-        if content == self.content {
-            return;
-        }
-        match self.write(&content) {
-            Ok(()) => self.content = content,
-            Err(error) => warn!(%error, "how far the queues are on disk is not written down"),
+        let known = Known { deleted: queues.deleted(), ends: queues.durable_ends() };
+        if let Err(error) = self.write(&known) {
+            warn!(%error, "how far the queues are on disk is not written down");
         }
     }
 
-    fn write(&self, content: &[u8]) -> io::Result<()> {
+    /// Forgets how far the queues are, for they are about to be removed or made again; `deleted` alone is kept.
+    ///
+    /// # Errors
+    /// It may still stand there.
+    pub fn forget(&mut self, deleted: Vec<(String, i64)>) -> io::Result<()> {
+        self.write(&Known { deleted, ends: Vec::new() })
+    }
+
+    fn write(&mut self, known: &Known) -> io::Result<()> {
+        let content = encode(known);
+        let sum = crc32fast::hash(&content);
+        if self.written == Some(sum) {
+            return Ok(());
+        }
+        self.written = None;
         let temporary = self.path.with_extension("tmp");
         let written = File::create(&temporary).and_then(|file| {
-            write_all_at(&file, content, 0)?;
+            write_all_at(&file, &content, 0)?;
             sync(&file)
         });
         written.and_then(|()| fs::rename(&temporary, &self.path)).map_err(named(&self.path))?;
-        self.sync_name()
-    }
-
-    /// Removes the file: queues are about to be removed or made again.
-    ///
-    /// # Errors
-    /// It may still be there.
-    pub fn forget(&mut self) -> io::Result<()> {
-        self.content = Vec::new();
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(named(&self.path)).and_then(|()| self.sync_name()),
-        }
-    }
-
-    fn sync_name(&self) -> io::Result<()> {
-        self.path.parent().map_or(Ok(()), sync_directory)
+        self.path.parent().map_or(Ok(()), sync_directory)?;
+        self.written = Some(sum);
+        Ok(())
     }
 }
 
-fn encode(ends: &[KnownEnd]) -> Vec<u8> {
+fn encode(known: &Known) -> Vec<u8> {
     let mut content = MAGIC.to_vec();
     content.put_u32(0);
-    for end in ends {
-        content.put_u16(end.topic.len() as u16);
-        content.put_slice(end.topic.as_bytes());
+    let put_topic = |content: &mut Vec<u8>, topic: &str| {
+        content.put_u16(topic.len() as u16);
+        content.put_slice(topic.as_bytes());
+    };
+    content.put_u32(known.deleted.len() as u32);
+    for (topic, log_end) in &known.deleted {
+        put_topic(&mut content, topic);
+        content.put_i64(*log_end);
+    }
+    for end in &known.ends {
+        put_topic(&mut content, &end.topic);
         content.put_i32(end.queue_id);
         content.put_i64(end.max);
         content.put_i64(end.max_physical);
@@ -110,23 +129,29 @@ fn encode(ends: &[KnownEnd]) -> Vec<u8> {
     content
 }
 
-fn decode(content: &[u8]) -> Option<Vec<KnownEnd>> {
+fn decode(content: &[u8]) -> Option<Known> {
     let mut rest = content.strip_prefix(MAGIC)?;
     let crc = rest.try_get_u32().ok()?;
     if crc != crc32fast::hash(rest) {
         return None;
     }
-    let mut ends = Vec::new();
-    while !rest.is_empty() {
-        let length = usize::from(rest.try_get_u16().ok()?);
-        let (topic, behind) = rest.split_at_checked(length)?;
-        rest = behind;
-        let topic = std::str::from_utf8(topic).ok()?.to_owned();
-        let queue_id = rest.try_get_i32().ok()?;
-        let (max, max_physical) = (rest.try_get_i64().ok()?, rest.try_get_i64().ok()?);
-        ends.push(KnownEnd { topic, queue_id, max, max_physical });
+    let mut known = Known::default();
+    for _ in 0..rest.try_get_u32().ok()? {
+        known.deleted.push((topic(&mut rest)?, rest.try_get_i64().ok()?));
     }
-    Some(ends)
+    while !rest.is_empty() {
+        let (topic, queue_id) = (topic(&mut rest)?, rest.try_get_i32().ok()?);
+        let (max, max_physical) = (rest.try_get_i64().ok()?, rest.try_get_i64().ok()?);
+        known.ends.push(KnownEnd { topic, queue_id, max, max_physical });
+    }
+    Some(known)
+}
+
+fn topic(rest: &mut &[u8]) -> Option<String> {
+    let length = usize::from(rest.try_get_u16().ok()?);
+    let (topic, behind) = rest.split_at_checked(length)?;
+    *rest = behind;
+    Some(std::str::from_utf8(topic).ok()?.to_owned())
 }
 
 const MAGIC: &[u8; 8] = b"apgends1";
@@ -137,12 +162,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_come_back_and_damage_is_nothing() {
+    fn what_is_known_comes_back_and_damage_is_nothing() {
         let end = |topic: &str, queue_id| KnownEnd { topic: topic.to_owned(), queue_id, max: 7, max_physical: 900 };
-        let ends = [end("T", 0), end("%LMQ%\u{e9}", 3)];
-        let content = encode(&ends);
-        assert_eq!(decode(&content).unwrap(), ends);
-        assert_eq!(decode(&encode(&[])).unwrap(), []);
+        let deleted = vec![("gone".to_owned(), 800)];
+        let known = Known { deleted, ends: vec![end("T", 0), end("%LMQ%\u{e9}", 3)] };
+        let content = encode(&known);
+        assert_eq!(decode(&content).unwrap(), known);
+        assert_eq!(decode(&encode(&Known::default())).unwrap(), Known::default());
         for at in 0..content.len() {
             let mut damaged = content.clone();
             damaged[at] ^= 4;

@@ -18,7 +18,7 @@ mod table;
 mod unit;
 
 pub use cursor::Cursor;
-pub use ends::{KnownEnd, KnownEnds};
+pub use ends::{Known, KnownEnd, KnownEnds};
 pub use entry::Entry;
 pub use extension_unit::ExtensionUnit;
 pub use layout::{QueueKind, QueueKinds};

@@ -165,8 +165,7 @@ impl QueueTable {
             return Ok(false);
         }
         // first this: no record that is still to be dispatched may make the queue again
-        self.deleted.insert(Arc::from(topic), log_end);
-        self.any_deleted.store(true, Ordering::Release);
+        self.set_deleted([(topic.to_owned(), log_end)]);
         let Some((_, queues)) = self.topics.remove(topic) else {
             return Ok(false);
         };
@@ -185,6 +184,21 @@ impl QueueTable {
             }
         }
         Ok(true)
+    }
+
+    /// Takes over which topics were deleted, with the end of the log at that time.
+    pub fn set_deleted(&self, deleted: impl IntoIterator<Item = (String, i64)>) {
+        for (topic, log_end) in deleted {
+            self.deleted.insert(Arc::from(topic), log_end);
+            self.any_deleted.store(true, Ordering::Release);
+        }
+    }
+
+    /// The topics that were deleted, with the end of the log at that time.
+    pub fn deleted(&self) -> Vec<(String, i64)> {
+        let mut deleted: Vec<_> = self.deleted.iter().map(|entry| (entry.key().to_string(), *entry.value())).collect();
+        deleted.sort_unstable();
+        deleted
     }
 
     /// Whether a record of this topic at this place is of a topic deleted later.
@@ -223,12 +237,13 @@ impl QueueTable {
         self.all().iter().try_for_each(|queue| queue.correct_min_offset(log_min))
     }
 
-    /// Removes queue files whose records all lie before the log's minimum and corrects the minimum of every queue.
-    /// Returns how many files went.
+    /// Removes queue files whose records all lie before the log's minimum and corrects the minimum of every queue. Deleted
+    /// topics of which the log has nothing any more are forgotten. Returns how many files went.
     ///
     /// # Errors
     /// A file cannot be read or removed.
     pub fn delete_expired(&self, log_min: i64) -> io::Result<usize> {
+        self.deleted.retain(|_, log_end| *log_end > log_min);
         let mut removed = 0;
         for queue in self.all() {
             removed += queue.delete_expired(log_min)?;

@@ -117,10 +117,16 @@ impl Store {
     pub fn delete_topic(&self, topic: &str) -> io::Result<bool> {
         // held until the queues are gone: nobody writes down in between that they are there
         let mut known_ends = self.known_ends.lock();
-        if !self.queues.queues(topic).is_empty() {
-            known_ends.forget()?;
+        if self.queues.queues(topic).is_empty() {
+            return Ok(false);
         }
-        self.queues.delete_topic(topic, self.log.max_offset())
+        let log_end = self.log.max_offset();
+        let mut deleted = self.queues.deleted();
+        deleted.retain(|(other, _)| other != topic);
+        deleted.push((topic.to_owned(), log_end));
+        // on disk before anything is gone: no start makes the queues again from the log
+        known_ends.forget(deleted)?;
+        self.queues.delete_topic(topic, log_end)
     }
 
     /// Whether messages are taken now.
@@ -142,8 +148,8 @@ impl Store {
     }
 
     /// Takes over keys of a changed configuration: how logs and queues are flushed, the limits of a message and of a read,
-    /// diskSpaceWarningLevelRatio, diskSpaceCleanForciblyRatio for new files, dataReadAheadEnable. What expiry goes by is given to each [`Store::expire`]. Other keys need a restart, as in
-    /// the reference.
+    /// diskSpaceWarningLevelRatio, diskSpaceCleanForciblyRatio for new files, dataReadAheadEnable. What expiry goes by is
+    /// given to each [`Store::expire`]. Other keys need a restart, as in the reference.
     pub fn change(&self, config: &MessageStoreConfig) {
         self.log.change(Changeable::from_config(config));
         if let Some(threads) = &*self.threads.lock() {

@@ -21,7 +21,7 @@ use crate::files;
 use crate::index::{IndexBuilder, IndexTable};
 use crate::log::{CommitLog, LogOptions, RecoverError, RecoverFrom};
 use crate::marks::{AbortMark, StoreLock};
-use crate::queue::{KnownEnd, KnownEnds, Loaded, QueueTable};
+use crate::queue::{Known, KnownEnds, Loaded, QueueTable};
 use crate::read::{ReadLimits, RecordSource, record_at};
 
 /// Descriptors of consume-queue files that are open at a time.
@@ -82,10 +82,10 @@ impl Store {
         let (log, checked_from) = CommitLog::recover(LogOptions::from_config(config), known, waker.clone())?;
         let (min, end) = (log.min_offset(), log.max_offset());
 
-        let (known_ends, ends) = KnownEnds::open(&root).map_err(io)?;
+        let (known_ends, once) = KnownEnds::open(&root, end).map_err(io)?;
 
         // Before anything is derived or appended: from here on a stop is an unclean one.
-        let repair = Repair::new(&checkpoint, known_ends, ends);
+        let repair = Repair::new(&checkpoint, known_ends, once);
         let opened = abort.set().map_err(io).and_then(|()| {
             let derived = Derived::complete(config, &log, &delays, known, checked_from, &hooks, &repair)?;
             let dispatch = Arc::new(derived.dispatch.with_listener(Arc::clone(&hooks.listener)));
@@ -134,17 +134,17 @@ impl Store {
 struct Repair<'a> {
     checkpoint: &'a Checkpoint,
     known_ends: Arc<Mutex<KnownEnds>>,
-    /// What they were at the last look.
-    ends: Vec<KnownEnd>,
+    /// What they said at the last look.
+    once: Known,
     withdrawn: Mutex<bool>,
     /// Units were or are about to be written or removed.
     changed: AtomicBool,
 }
 
 impl<'a> Repair<'a> {
-    fn new(checkpoint: &'a Checkpoint, known_ends: KnownEnds, ends: Vec<KnownEnd>) -> Self {
+    fn new(checkpoint: &'a Checkpoint, known_ends: KnownEnds, once: Known) -> Self {
         let known_ends = Arc::new(Mutex::new(known_ends));
-        Self { checkpoint, known_ends, ends, withdrawn: Mutex::new(false), changed: AtomicBool::new(false) }
+        Self { checkpoint, known_ends, once, withdrawn: Mutex::new(false), changed: AtomicBool::new(false) }
     }
 
     /// Before units go that were on disk: the checkpoint must no longer say so, or a start after a kill would not
@@ -155,7 +155,7 @@ impl<'a> Repair<'a> {
         if !*withdrawn {
             self.checkpoint.withdraw()?;
             // afterwards: the start that follows a kill does it all again without it
-            self.known_ends.lock().forget()?;
+            self.known_ends.lock().forget(self.once.deleted.clone())?;
             *withdrawn = true;
         }
         Ok(())
@@ -206,6 +206,7 @@ impl Derived {
             .with_batches(root.join("batchconsumequeue"), batch_file, Arc::clone(&hooks.queue_kinds))
             .with_extensions(root.join("consumequeue_ext"), extension_file, config.enable_consume_queue_ext);
         let queues = Arc::new(queues);
+        queues.set_deleted(repair.once.deleted.iter().cloned());
         let dispatched = behind(log, known.dispatched_record).map_err(io)?;
         let loaded = Loaded {
             log_min: min,
@@ -213,7 +214,7 @@ impl Derived {
             clean: known.clean,
             checked_from,
             dispatched,
-            known_ends: if is_built_anew { &[] } else { &repair.ends },
+            known_ends: if is_built_anew { &[] } else { &repair.once.ends },
             records: &**log,
             before_repair: &|| repair.begin(),
         };
