@@ -41,26 +41,23 @@ impl Command {
     /// A request with a fresh `opaque`.
     pub fn request(code: RequestCode) -> Self {
         static NEXT_OPAQUE: AtomicI32 = AtomicI32::new(0);
-        Self {
-            code: code.0,
-            language: Language::JAVA,
-            version: VERSION_5_5_0,
-            opaque: NEXT_OPAQUE.fetch_add(1, Ordering::Relaxed),
-            flag: 0,
-            remark: None,
-            fields: None,
-            body: Body::default(),
-        }
+        let opaque = NEXT_OPAQUE.fetch_add(1, Ordering::Relaxed);
+        Self { code: code.0, version: VERSION_5_5_0, opaque, ..Self::blank() }
     }
 
     /// A response without remark, header or body. The connection sets `opaque` when it is written.
     pub fn response(code: ResponseCode) -> Self {
+        Self { code: code.0, version: VERSION_5_5_0, flag: FLAG_RESPONSE, ..Self::blank() }
+    }
+
+    /// What a header that says nothing stands for.
+    pub(crate) fn blank() -> Self {
         Self {
-            code: code.0,
+            code: 0,
             language: Language::JAVA,
-            version: VERSION_5_5_0,
+            version: 0,
             opaque: 0,
-            flag: FLAG_RESPONSE,
+            flag: 0,
             remark: None,
             fields: None,
             body: Body::default(),

@@ -4,23 +4,14 @@
 
 use std::borrow::Cow;
 
-use crate::command::{Body, Command, Language};
+use crate::command::{Command, Language};
 use crate::fields::{Fields, Span};
 use crate::json::text;
 
 /// The command of a header; `None` for one that is written in another way, or is none.
 pub(super) fn decode(text: &str) -> Option<Command> {
     let mut scanner = Scanner { text, at: 0 };
-    let mut command = Command {
-        code: 0,
-        language: Language::JAVA,
-        version: 0,
-        opaque: 0,
-        flag: 0,
-        remark: None,
-        fields: None,
-        body: Body::default(),
-    };
+    let mut command = Command::blank();
     scanner.word(b"{\"")?;
     loop {
         match scanner.peek()? {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::plain;
 use crate::Fields;
 use crate::codec::DecodeError;
-use crate::command::{Body, Command, Language};
+use crate::command::{Command, Language};
 use crate::json::text;
 
 /// Deepest nesting that is skipped in fields nobody reads.
@@ -44,16 +44,7 @@ enum Value<'a> {
 
 impl<'a> Parser<'a> {
     fn command(&mut self) -> Result<Command, DecodeError> {
-        let mut command = Command {
-            code: 0,
-            language: Language::JAVA,
-            version: 0,
-            opaque: 0,
-            flag: 0,
-            remark: None,
-            fields: None,
-            body: Body::default(),
-        };
+        let mut command = Command::blank();
         self.skip_blank();
         self.expect(b'{', "an object")?;
         self.members(|parser, key| {

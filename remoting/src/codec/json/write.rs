@@ -21,11 +21,7 @@ pub(in crate::codec) fn begin(head: &Head<'_>, out: &mut Pieces<'_>) -> Fields {
 impl Fields {
     #[inline]
     pub(in crate::codec) fn put(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
-        if std::mem::take(&mut self.is_empty) {
-            out.put(b"\"");
-        } else {
-            out.put(b",\"");
-        }
+        self.open_key(out);
         out.put_text(key);
         out.put(b"\":\"");
         out.put_text(value);
@@ -35,15 +31,20 @@ impl Fields {
     /// The same for texts without anything to escape.
     #[inline]
     pub(in crate::codec) fn put_plain(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
+        self.open_key(out);
+        out.put_slice(key.as_bytes());
+        out.put(b"\":\"");
+        out.put_slice(value.as_bytes());
+        out.put(b"\"");
+    }
+
+    #[inline]
+    fn open_key(&mut self, out: &mut Pieces<'_>) {
         if std::mem::take(&mut self.is_empty) {
             out.put(b"\"");
         } else {
             out.put(b",\"");
         }
-        out.put_slice(key.as_bytes());
-        out.put(b"\":\"");
-        out.put_slice(value.as_bytes());
-        out.put(b"\"");
     }
 }
 
