@@ -20,6 +20,7 @@ use crate::group::GroupTable;
 use crate::lock::QueueLocks;
 use crate::offset::OffsetTable;
 use crate::pull::HeldPulls;
+use crate::readers::Readers;
 use crate::registration::TopicChanges;
 use crate::replication::Replication;
 use crate::request_mode::RequestModes;
@@ -47,6 +48,7 @@ pub(crate) struct Broker {
     pub(crate) filter_servers: FilterServers,
     pub(crate) locks: QueueLocks,
     pub(crate) held_pulls: Arc<HeldPulls>,
+    pub(crate) readers: Readers,
     pub(crate) schedule: Schedule,
     pub(crate) transactions: Transactions,
     /// Queues of topics on all brokers, for clients that let this one share them out.

@@ -17,6 +17,7 @@ mod names;
 mod offset;
 mod pull;
 mod query;
+mod readers;
 mod registration;
 mod replication;
 mod request_mode;

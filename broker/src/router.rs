@@ -6,7 +6,7 @@ use apogee_remoting::server::{Answering, Peer, Reply, Service};
 use apogee_remoting::{Command, RequestCode as Code, ResponseCode};
 
 use crate::Broker;
-use crate::answer::Answer;
+use crate::answer::{Answer, Refusal};
 use crate::thread::on_thread;
 use crate::{
     assignment, client, config, expiry, filter, group, lock, offset, pull, query, registration, replication,
@@ -38,7 +38,7 @@ impl Service for Router {
         let broker = &self.broker;
         match request.request_code() {
             Code::SEND_REPLY_MESSAGE | Code::SEND_REPLY_MESSAGE_V2 => send::reply(broker, peer, request),
-            Code::END_TRANSACTION => transaction::end(broker, &request),
+            Code::END_TRANSACTION => transaction::end(broker, request),
             Code::RESUME_CHECK_HALF_MESSAGE => waits(broker, request, transaction::resume_check),
             Code::CONSUMER_SEND_MSG_BACK => waits(broker, request, retry::send_back),
 
@@ -97,8 +97,8 @@ impl Service for Router {
             Code::QUERY_TOPICS_BY_CONSUMER => now(group::topics_of(broker, &request)),
             Code::QUERY_SUBSCRIPTION_BY_CONSUMER => now(group::subscription(broker, &request)),
 
-            Code::QUERY_MESSAGE => waits(broker, request, query::by_key),
-            Code::VIEW_MESSAGE_BY_ID => waits(broker, request, query::view),
+            Code::QUERY_MESSAGE => reads(broker, request, query::by_key),
+            Code::VIEW_MESSAGE_BY_ID => reads(broker, request, query::view),
             Code::QUERY_CONSUME_QUEUE => waits(broker, request, query::units),
 
             Code::UPDATE_BROKER_CONFIG => waits(broker, request, config::update),
@@ -106,7 +106,7 @@ impl Service for Router {
             Code::SET_COMMITLOG_READ_MODE => waits(broker, request, config::set_read_mode),
             Code::DELETE_EXPIRED_COMMITLOG => expiry::by_hand(broker).into(),
             Code::CLEAN_EXPIRED_CONSUMEQUEUE => waits(broker, request, expiry::queues),
-            Code::GET_BROKER_RUNTIME_INFO => stats::runtime_info(broker).into(),
+            Code::GET_BROKER_RUNTIME_INFO => waits(broker, request, |broker, _| Ok(stats::runtime_info(broker))),
             Code::GET_TOPIC_STATS_INFO => waits(broker, request, stats::topic),
             Code::GET_CONSUME_STATS => waits(broker, request, stats::consume),
             Code::GET_BROKER_CONSUME_STATS => waits(broker, request, stats::consume_all),
@@ -162,5 +162,14 @@ fn registered(broker: &Arc<Broker>, request: Command, handle: fn(&Broker, &Comma
             registration::settled(&broker).await;
         }
         answer.unwrap_or_else(Command::from)
+    })
+}
+
+/// A handler that reads what may not be in memory, with others that do.
+fn reads(broker: &Arc<Broker>, request: Command, handle: fn(&Broker, &Command) -> Answer) -> Reply {
+    let (broker, readers) = (Arc::clone(broker), broker.readers.clone());
+    Reply::later(async move {
+        let read = readers.read(move || handle(&broker, &request).unwrap_or_else(Command::from)).await;
+        read.unwrap_or_else(|busy| Refusal::from(busy).into())
     })
 }

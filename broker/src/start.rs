@@ -32,6 +32,7 @@ use crate::group::GroupTable;
 use crate::lock::QueueLocks;
 use crate::offset::OffsetTable;
 use crate::pull::HeldPulls;
+use crate::readers::Readers;
 use crate::registration::TopicChanges;
 use crate::replication::Replication;
 use crate::request_mode::RequestModes;
@@ -208,8 +209,12 @@ fn open(mut settings: BrokerSettings) -> Result<Broker, StartError> {
 
     let stats = Stats::new(settings.store.enable_lmq && !settings.broker.enable_lmq_stats);
     let client = Arc::new(Client::new(client_options(&settings)));
+    let size = |number: i32| usize::try_from(number).unwrap_or(0);
+    let (threads, line) =
+        (settings.broker.pull_message_thread_pool_nums, settings.broker.pull_thread_pool_queue_capacity);
     let port = settings.server.listen_port;
     Ok(Broker {
+        readers: Readers::new(size(threads), size(line)),
         name_servers: NameServers::new(Arc::clone(&client), registration::addresses(&settings.broker)),
         address: format!("{}:{port}", settings.broker.broker_ip1),
         ha_address: format!("{}:{}", settings.broker.broker_ip2, settings.store.ha_listen_port),

@@ -105,6 +105,55 @@ fn is_in(path: &Path, directory: &str) -> bool {
     path.components().any(|part| part.as_os_str() == directory)
 }
 
+/// Whoever may not wait is told so, and an error of the disk is an error: in a mapping it would end the process.
+#[test]
+fn what_is_not_in_memory_is_read_by_who_may_wait() {
+    const LOG: fn(Act<'_>, &Path) -> bool = |act, path| matches!(act, Act::ReadAtOnce) && is_in(path, "commitlog");
+    const QUEUE: fn(Act<'_>, &Path) -> bool = |act, path| matches!(act, Act::ReadAtOnce) && is_in(path, "consumequeue");
+    let request = GetRequest { topic: "T", queue_id: 0, offset: 0, max_count: 9, max_bytes: usize::MAX };
+    for (refuses, is_new_at_once) in [(LOG, true), (QUEUE, false)] {
+        let fixture = Fixture::new(Errno::AGAIN, refuses);
+        let store = fixture.open();
+        for n in 0..30 {
+            append(&store, n).unwrap();
+        }
+        has_all(&store, 30);
+        store.close().unwrap();
+        drop(store);
+        // what another process wrote may be anywhere
+        let store = fixture.open();
+        fixture.refuse(true);
+        assert!(store.get_at_once(&request, None).unwrap().is_none());
+        let read = store.get(&request, None).unwrap();
+        assert_eq!(read.count, 9);
+        fixture.refuse(false);
+        let at_once = store.get_at_once(&request, None).unwrap();
+        assert!(at_once.is_none_or(|found| found.runs.concat() == read.runs.concat()));
+        // of what this one wrote nobody is asked
+        fixture.refuse(is_new_at_once);
+        append(&store, 30).unwrap();
+        wait_for("dispatch", || store.dispatch_behind_bytes() == 0);
+        let newest = store.get_at_once(&GetRequest { offset: 30, ..request }, None).unwrap();
+        assert_eq!(newest.unwrap().count, 1);
+        fixture.refuse(false);
+        store.close().unwrap();
+    }
+    let fixture =
+        Fixture::new(Errno::IO, |act, path| matches!(act, Act::Read | Act::ReadAtOnce) && is_in(path, "commitlog"));
+    let store = fixture.open();
+    append(&store, 0).unwrap();
+    has_all(&store, 1);
+    store.close().unwrap();
+    drop(store);
+    let store = fixture.open();
+    fixture.refuse(true);
+    assert_eq!(store.get(&request, None).unwrap_err().raw_os_error(), Some(Errno::IO.raw_os_error()));
+    assert!(store.record_at(0).is_err());
+    fixture.refuse(false);
+    has_all(&store, 1);
+    store.close().unwrap();
+}
+
 #[test]
 fn a_failed_sync_of_the_log_is_final() {
     let fixture = Fixture::new(Errno::IO, |act, path| matches!(act, Act::Sync { .. }) && is_in(path, "commitlog"));

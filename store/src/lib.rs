@@ -22,6 +22,8 @@ mod store;
 
 pub use checkpoint::{Checkpoint, Positions};
 pub use dispatch::{Arrival, ArrivalListener, BitMaps};
+#[cfg(any(test, feature = "watch"))]
+pub use files::watch;
 pub use index::IndexKind;
 pub use log::{
     AppendError, Appended, FileStretch, NeverReached, RawError, RecoverError, SegmentsError, Stretch, check_record,

@@ -87,6 +87,26 @@ impl Mapping {
         self.map.advise(if read_ahead { Advice::Normal } else { Advice::Random })
     }
 
+    /// Whether the kernel has all of [at, at + length) in memory, so that reading it does not wait for the disk.
+    pub(crate) fn is_resident(&self, at: usize, length: usize) -> bool {
+        let page = rustix::param::page_size();
+        let end = at.saturating_add(length).min(self.len());
+        let mut states = [0_u8; PAGES];
+        let mut from = at - at % page;
+        while from < end {
+            let to = end.min(from + PAGES * page);
+            // SAFETY: [from, to) lies within the mapping, which lives as long as `self`, `from` is a multiple of the page
+            // size as the mapping's address is, and `states` has a byte for each of its pages. Only `states` is written.
+            let asked =
+                unsafe { libc::mincore(self.map.as_mut_ptr().add(from).cast(), to - from, states.as_mut_ptr()) };
+            if asked != 0 || states[..(to - from).div_ceil(page)].iter().any(|state| state & 1 == 0) {
+                return false;
+            }
+            from = to;
+        }
+        true
+    }
+
     /// Makes the pages of [from, to) present and writable, so that writing them does not fault. Contents stay.
     ///
     /// # Errors
@@ -164,6 +184,8 @@ impl AsRef<[u8]> for Published {
     }
 }
 
+/// Pages that the kernel is asked about at a time: a pull reads fewer.
+const PAGES: usize = 128;
 /// Bytes of a record's size and magic.
 const HEAD: usize = 8;
 
@@ -193,6 +215,19 @@ mod tests {
         mapping.sync(0, 5).unwrap();
         drop((mapping, writer, file));
         assert_eq!(bytes, "ello");
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "asks the kernel")]
+    fn what_was_just_written_is_resident() {
+        let length = 3 * PAGES * rustix::param::page_size() - 5;
+        let file = file(length as u64);
+        let (mapping, mut writer) = Mapping::new(&file, length, 0).unwrap();
+        writer.write(&vec![1; length]);
+        writer.publish();
+        for (at, size) in [(0, length), (1, 1), (4095, 2), (length - 1, 1), (length, 0)] {
+            assert!(mapping.is_resident(at, size), "{at} {size}");
+        }
     }
 
     #[test]

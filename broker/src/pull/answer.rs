@@ -12,6 +12,7 @@ use super::check::{FLAG_COMMIT_OFFSET, FLAG_SUSPEND, Pull};
 use super::{Attempt, HoldPlan, Mode};
 use crate::Broker;
 use crate::answer::Refusal;
+use crate::readers::Weighs;
 use crate::replication::MASTER_ID;
 
 /// What a pull is told of what was read, or why it was not.
@@ -50,6 +51,16 @@ impl From<PullAnswer> for Command {
     }
 }
 
+impl Weighs for Attempt {
+    fn weight(&self) -> usize {
+        match self {
+            Self::Answer(PullAnswer::Read(answer)) => answer.body.len(),
+            Self::Answer(PullAnswer::Other(answer)) => answer.weight(),
+            Self::NeedsThread | Self::Cold | Self::Hold(_) => 0,
+        }
+    }
+}
+
 impl<C: Into<Command>> From<C> for Attempt {
     fn from(answer: C) -> Self {
         Self::Answer(PullAnswer::Other(answer.into()))
@@ -64,9 +75,6 @@ impl Pull<'_> {
         if let Some(offset) = broker.offsets.take_reset(header.consumer_group, topic, queue_id) {
             return self.moved(broker, offset);
         }
-        if !mode.may_wait_for_disk && !broker.store.is_in_memory(topic, queue_id, offset) {
-            return Attempt::NeedsThread;
-        }
         let request = GetRequest {
             topic,
             queue_id,
@@ -74,8 +82,14 @@ impl Pull<'_> {
             max_count: header.max_msg_nums.max(0) as usize,
             max_bytes: header.max_msg_bytes.filter(|bytes| *bytes > 0).map_or(usize::MAX, |bytes| bytes as usize),
         };
-        let found = match broker.store.get(&request, Some(&self.filter)) {
-            Ok(found) => found,
+        let found = if mode.may_wait_for_disk {
+            broker.store.get(&request, Some(&self.filter)).map(Some)
+        } else {
+            broker.store.get_at_once(&request, Some(&self.filter))
+        };
+        let found = match found {
+            Ok(Some(found)) => found,
+            Ok(None) => return Attempt::Cold,
             Err(error) => return Refusal::from(error).into(),
         };
         self.note_offsets(broker, mode, found.next_offset);

@@ -44,8 +44,10 @@ struct Mode {
 /// How far an attempt came.
 enum Attempt {
     Answer(PullAnswer),
-    /// The messages have to be read from the disk, or the group written to it, which takes a thread that may wait.
+    /// The group has to be written down, which takes a thread that may wait.
     NeedsThread,
+    /// The messages are not in memory: somebody who may wait has to read them.
+    Cold,
     /// Nothing there yet.
     Hold(HoldPlan),
 }
@@ -82,11 +84,15 @@ async fn finish(broker: Arc<Broker>, peer: Arc<Peer>, request: Arc<Command>, mut
     loop {
         state = match state {
             Attempt::Answer(answer) => return answer.into(),
-            Attempt::NeedsThread => {
+            unfinished @ (Attempt::NeedsThread | Attempt::Cold) => {
                 // A first attempt that came this far has taken up nothing; one after a hold has a deadline.
                 let mode = Mode { is_first: deadline.is_none(), may_hold: may_hold(deadline), may_wait_for_disk: true };
-                let (broker, peer, request) = (Arc::clone(&broker), Arc::clone(&peer), Arc::clone(&request));
-                on_thread(move || attempt(&broker, &peer, &request, mode)).await
+                let (attending, peer, request) = (Arc::clone(&broker), Arc::clone(&peer), Arc::clone(&request));
+                let attempting = move || attempt(&attending, &peer, &request, mode);
+                match unfinished {
+                    Attempt::NeedsThread => on_thread(attempting).await,
+                    _ => broker.readers.read(attempting).await.unwrap_or_else(|busy| Refusal::from(busy).into()),
+                }
             }
             Attempt::Hold(plan) => {
                 let until = *deadline.get_or_insert_with(|| Instant::now() + plan.time);

@@ -1,7 +1,8 @@
 //! The broker at a glance: code 28.
 //!
-//! The reference's keys are all there, for tools read them by name. It has thread pools with queues where
-//! this broker has none; their sizes are 0 and their capacities as configured.
+//! The reference's keys are all there, for tools read them by name. It has thread pools with queues where this broker has
+//! none but the line of reads that wait for the disk, which is shown as that of pulls; the sizes of others are 0 and their
+//! capacities as configured.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use apogee_remoting::{Command, ResponseCode, json};
 use crate::topic::is_system_topic;
 use crate::{Broker, names, schedule};
 
-/// What operators ask a broker for (28).
+/// What operators ask a broker for (28). It may wait for the disk.
 pub(crate) fn info(broker: &Broker) -> Command {
     let mut table = BTreeMap::new();
     let mut put = |key: &str, value: String| drop(table.insert(key.to_owned(), value));
@@ -95,7 +96,8 @@ fn pools(broker: &Broker, put: &mut impl FnMut(&str, String)) {
         ("query", config.query_thread_pool_queue_capacity),
         ("ack", config.ack_thread_pool_queue_capacity),
     ] {
-        put(&format!("{pool}ThreadPoolQueueSize"), "0".to_owned());
+        let in_line = if pool == "pull" { broker.readers.in_line() } else { 0 };
+        put(&format!("{pool}ThreadPoolQueueSize"), in_line.to_string());
         put(&format!("{pool}ThreadPoolQueueCapacity"), capacity.to_string());
         put(&format!("{pool}ThreadPoolQueueHeadWaitTimeMills"), "0".to_owned());
     }

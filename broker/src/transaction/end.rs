@@ -1,5 +1,7 @@
 //! A producer ends a transaction: code 37.
 
+use std::sync::Arc;
+
 use apogee_config::BrokerRole;
 use apogee_remoting::message::properties::{PropertiesBuf, key};
 use apogee_remoting::message::record::{Draft, Record};
@@ -7,13 +9,15 @@ use apogee_remoting::message::sys_flag;
 use apogee_remoting::protocol::transaction::EndTransactionRequestHeader;
 use apogee_remoting::server::Reply;
 use apogee_remoting::{Command, ResponseCode};
+use bytes::Bytes;
 
 use super::{HALF_TOPIC, immunity, notes};
 use crate::answer::{Answer, Refusal};
+use crate::thread::on_thread;
 use crate::{Broker, names, send};
 
 /// Commits or rolls back (37). A producer that does not know yet is not answered.
-pub(crate) fn end(broker: &Broker, request: &Command) -> Reply {
+pub(crate) fn end(broker: &Arc<Broker>, request: Command) -> Reply {
     let header: EndTransactionRequestHeader<'_> = match request.header() {
         Ok(header) => header,
         Err(error) => return Command::from(Refusal::from(error)).into(),
@@ -24,16 +28,31 @@ pub(crate) fn end(broker: &Broker, request: &Command) -> Reply {
         _ if is_slave(broker) => return slave().into(),
         _ => return Reply::Never,
     };
-    decide(broker, &header, is_commit).unwrap_or_else(Command::from).into()
+    if is_slave(broker) {
+        return slave().into();
+    }
+    let decided = match broker.store.record_at_once(header.commit_log_offset) {
+        Ok(Some(half)) => decide(broker, &header, is_commit, half),
+        Ok(None) => return Reply::later(end_on_thread(Arc::clone(broker), request, is_commit)),
+        Err(error) => Err(error.into()),
+    };
+    decided.unwrap_or_else(Command::from).into()
 }
 
-fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: bool) -> Answer {
-    if is_slave(broker) {
-        return Ok(slave());
-    }
+/// Ends a transaction whose half is no longer in memory.
+async fn end_on_thread(broker: Arc<Broker>, request: Command, is_commit: bool) -> Command {
+    let end = move || {
+        let header: EndTransactionRequestHeader<'_> = request.header()?;
+        let half = broker.store.record_at(header.commit_log_offset)?;
+        decide(&broker, &header, is_commit, half)
+    };
+    on_thread(move || end().unwrap_or_else(Command::from)).await
+}
+
+fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: bool, half: Option<Bytes>) -> Answer {
     let error = |remark| Refusal::new(ResponseCode::SYSTEM_ERROR, remark);
     let not_found = || error("Find prepared transaction message failed");
-    let bytes = broker.store.record_at(header.commit_log_offset)?.ok_or_else(not_found)?;
+    let bytes = half.ok_or_else(not_found)?;
     let half = Record::parse(&bytes).map_err(|_| not_found())?;
     if half.topic != HALF_TOPIC {
         return Err(not_found());

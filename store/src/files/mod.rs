@@ -2,16 +2,16 @@
 //!
 //! Everything goes through here, so that tests can stand between the store and its disk (`watch.rs`).
 
-#[cfg(test)]
-pub(crate) mod watch;
+#[cfg(any(test, feature = "watch"))]
+pub mod watch;
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use rustix::fs::{FallocateFlags, fallocate};
-use rustix::io::Errno;
+use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, ResolveFlags, fallocate, openat2};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use crate::mapping::Mapping;
 
@@ -22,14 +22,46 @@ pub(crate) fn named(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
 
 /// Writes bytes at a place of a file.
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "watch"))]
     watch::before(watch::Act::Write, watch::path_of(file).as_deref())?;
     file.write_all_at(bytes, at)
 }
 
+/// Fills a buffer from a place of a file. It may wait for the disk.
+pub(crate) fn read_exact_at(file: &File, into: &mut [u8], at: u64) -> io::Result<()> {
+    #[cfg(any(test, feature = "watch"))]
+    watch::before(watch::Act::Read, watch::path_of(file).as_deref())?;
+    file.read_exact_at(into, at)
+}
+
+/// The same where the kernel has all of it in memory; `WouldBlock` where the disk would be waited for. A file system that
+/// cannot tell is read.
+pub(crate) fn read_at_once(file: &File, into: &mut [u8], at: u64) -> io::Result<()> {
+    #[cfg(any(test, feature = "watch"))]
+    watch::before(watch::Act::ReadAtOnce, watch::path_of(file).as_deref())?;
+    match preadv2(file, &mut [IoSliceMut::new(into)], at, ReadWriteFlags::NOWAIT) {
+        Ok(read) if read == into.len() => Ok(()),
+        Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => file.read_exact_at(into, at),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens a file to read and write it where the kernel knows it without the disk; `WouldBlock` where it does not.
+pub(crate) fn open_at_once(path: &Path) -> io::Result<File> {
+    #[cfg(any(test, feature = "watch"))]
+    watch::before(watch::Act::ReadAtOnce, Some(path))?;
+    match openat2(CWD, path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::CACHED) {
+        Ok(file) => Ok(file.into()),
+        Err(Errno::AGAIN) => Err(io::ErrorKind::WouldBlock.into()),
+        // a kernel that cannot tell, or that says better what is wrong
+        Err(_) => OpenOptions::new().read(true).write(true).open(path),
+    }
+}
+
 /// Brings a file to disk: its content and its length.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "watch"))]
     if watch::before(watch::Act::Sync { file, from: 0, to: usize::MAX }, watch::path_of(file).as_deref())?.is_done() {
         return Ok(());
     }
@@ -38,18 +70,18 @@ pub(crate) fn sync(file: &File) -> io::Result<()> {
 
 /// Brings the bytes [from, to) of a mapped file to disk. `file` is the one that is mapped.
 pub(crate) fn sync_mapped(file: &File, mapping: &Mapping, from: usize, to: usize) -> io::Result<()> {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "watch"))]
     if watch::before(watch::Act::Sync { file, from, to }, watch::path_of(file).as_deref())?.is_done() {
         return Ok(());
     }
-    #[cfg(not(test))]
+    #[cfg(not(any(test, feature = "watch")))]
     let _ = file;
     mapping.sync(from, to)
 }
 
 /// Brings the names in a directory to disk: those that were added and those that went.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "watch"))]
     if watch::before(watch::Act::SyncDirectory, Some(path))?.is_done() {
         return Ok(());
     }
@@ -76,7 +108,7 @@ pub(crate) fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> 
     if length == 0 {
         return Ok(());
     }
-    #[cfg(test)]
+    #[cfg(any(test, feature = "watch"))]
     watch::before(watch::Act::Allocate, watch::path_of(file).as_deref())?;
     match fallocate(file, FallocateFlags::empty(), offset, length) {
         Ok(()) => Ok(()),
@@ -92,7 +124,7 @@ pub(crate) fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> 
 
 /// Zeros a range of a file, its space allocated.
 pub(crate) fn zero(file: &File, offset: u64, length: u64) -> io::Result<()> {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "watch"))]
     watch::before(watch::Act::Write, watch::path_of(file).as_deref())?;
     match fallocate(file, FallocateFlags::ZERO_RANGE, offset, length) {
         Ok(()) => Ok(()),

@@ -19,6 +19,7 @@ mod numbered;
 mod options;
 mod raw;
 mod read;
+mod reader;
 mod recover;
 mod scan;
 mod segment;
@@ -39,6 +40,7 @@ pub use error::AppendError;
 pub use group_commit::{NeverReached, Wait};
 pub use options::{Changeable, LogOptions};
 pub use raw::RawError;
+pub(crate) use reader::Reader;
 pub use recover::{RecoverError, RecoverFrom};
 pub use segments::SegmentsError;
 pub use stretch::{FileStretch, Stretch};
@@ -62,6 +64,8 @@ pub struct CommitLog {
     max_body_size: AtomicUsize,
     wake_flush: AtomicBool,
     segments: Arc<Segments>,
+    /// Where this process began to write.
+    opened_at: i64,
     /// Bad bytes found at the start, with good records behind them: from, to.
     damage: Vec<(i64, i64)>,
     appender: Mutex<Appender>,
@@ -98,6 +102,7 @@ impl CommitLog {
             wake_flush: AtomicBool::new(options.changeable.wake_flush),
             options,
             segments,
+            opened_at: end,
             damage,
             appender: Mutex::new(Appender { active, position: end, last_timestamp }),
             written: AtomicI64::new(end),

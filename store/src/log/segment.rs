@@ -121,9 +121,28 @@ impl Segment {
         if let Some(mapping) = &*self.mapping.load() {
             return Ok(mapping.slice(at, length));
         }
+        self.read(at, length, true).map(Some)
+    }
+
+    /// Whether the bytes [at, at + length) are mapped and in memory.
+    pub(super) fn is_resident(&self, at: usize, length: usize) -> bool {
+        #[cfg(any(test, feature = "watch"))]
+        if files::watch::before(files::watch::Act::ReadAtOnce, Some(&self.path)).is_err() {
+            return false;
+        }
+        self.mapping.load().as_ref().is_some_and(|mapping| mapping.is_resident(at, length))
+    }
+
+    /// The bytes [at, at + length) of the file, in memory of their own: where the disk has an error it is one, which bytes of
+    /// a mapping cannot say. `WouldBlock` when it may not wait for the disk and would.
+    pub(super) fn read(&self, at: usize, length: usize, may_wait: bool) -> io::Result<Bytes> {
         let mut bytes = vec![0; length];
-        self.read_exact(at, &mut bytes)?;
-        Ok(Some(Bytes::from(bytes)))
+        if may_wait {
+            files::read_exact_at(&self.file, &mut bytes, at as u64)?;
+        } else {
+            files::read_at_once(&self.file, &mut bytes, at as u64)?;
+        }
+        Ok(Bytes::from(bytes))
     }
 
     pub(super) fn is_mapped(&self) -> bool {

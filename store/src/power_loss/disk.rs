@@ -98,10 +98,10 @@ impl Disk {
 
 impl Watcher for Disk {
     fn before(&self, act: Act<'_>, path: &Path) -> io::Result<Answer> {
-        let mut state = self.state.lock();
-        if matches!(act, Act::Allocate | Act::Write) {
+        if !matches!(act, Act::Sync { .. } | Act::SyncDirectory) {
             return Ok(Answer::GoOn);
         }
+        let mut state = self.state.lock();
         match state.countdown {
             Some(0) => {
                 state.countdown = None;
@@ -113,7 +113,7 @@ impl Watcher for Disk {
         match act {
             Act::Sync { file, from, to } => state.sync(file, from, to),
             Act::SyncDirectory if !state.sync_directory(&self.root, path) => return Ok(Answer::GoOn),
-            Act::SyncDirectory | Act::Allocate | Act::Write => {}
+            _ => {}
         }
         Ok(Answer::Done)
     }

@@ -21,19 +21,19 @@ impl Queue {
         // the last file that begins at the time or before it, or else the first
         let mut start = first;
         for file in (first..end).step_by(per_file as usize).skip(1) {
-            match self.entry_at(file)? {
+            match self.entry_at(file, true)? {
                 Some(entry) if entry.store_timestamp <= time => start = file,
                 _ => break,
             }
         }
         let (mut left, mut right) = (start, end.min(start + per_file) - 1);
-        match self.entry_at(right)? {
+        match self.entry_at(right, true)? {
             Some(last) if time < last.store_timestamp => {}
             last => return Ok(last),
         }
         while left <= right {
             let middle = left + (right - left) / 2;
-            let Some(entry) = self.entry_at(middle)? else { break };
+            let Some(entry) = self.entry_at(middle, true)? else { break };
             if middle == left {
                 if entry.store_timestamp >= time {
                     return Ok(Some(entry));

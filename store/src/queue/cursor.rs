@@ -9,6 +9,7 @@ use super::queue::Queue;
 #[derive(Debug)]
 pub struct Cursor<'a> {
     queue: &'a Queue,
+    may_wait: bool,
     next: Next,
     buffer: [u8; BATCH_UNIT_SIZE * AT_ONCE],
     position: usize,
@@ -26,30 +27,30 @@ enum Next {
 
 impl<'a> Cursor<'a> {
     /// From the unit on that stands for the message at a queue offset.
-    pub(super) fn at_offset(queue: &'a Queue, offset: i64) -> Self {
-        Self::new(queue, Next::Offset(offset))
+    pub(super) fn at_offset(queue: &'a Queue, offset: i64, may_wait: bool) -> Self {
+        Self::new(queue, Next::Offset(offset), may_wait)
     }
 
     /// From a place of the queue on.
     pub(super) fn at_place(queue: &'a Queue, place: i64) -> Self {
-        Self::new(queue, Next::Place(place))
+        Self::new(queue, Next::Place(place), true)
     }
 
-    fn new(queue: &'a Queue, next: Next) -> Self {
-        Self { queue, next, buffer: [0; BATCH_UNIT_SIZE * AT_ONCE], position: 0, filled: 0 }
+    fn new(queue: &'a Queue, next: Next, may_wait: bool) -> Self {
+        Self { queue, may_wait, next, buffer: [0; BATCH_UNIT_SIZE * AT_ONCE], position: 0, filled: 0 }
     }
 
     /// The next unit with its place.
     pub(super) fn next_with_place(&mut self) -> io::Result<Option<(i64, Entry)>> {
         let place = match self.next {
             Next::Place(place) => place,
-            Next::Offset(offset) => self.queue.place_of(offset)?,
+            Next::Offset(offset) => self.queue.place_of(offset, self.may_wait)?,
         };
         self.next = Next::Place(place);
         if self.position == self.filled {
             (self.position, self.filled) = (0, 0);
             let size = self.queue.kind().unit_size() * AT_ONCE;
-            self.filled = self.queue.read(place, &mut self.buffer[..size])?;
+            self.filled = self.queue.read(place, &mut self.buffer[..size], self.may_wait)?;
         }
         let Some(entry) = Entry::decode(self.queue.kind(), place, &self.buffer[self.position..self.filled]) else {
             return Ok(None);

@@ -79,16 +79,16 @@ impl Extension {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(super) fn read(&self, place: i64) -> io::Result<Option<ExtensionUnit>> {
+    pub(super) fn read(&self, place: i64, may_wait: bool) -> io::Result<Option<ExtensionUnit>> {
         let mut head = [0; HEAD];
-        let length = self.read_bytes(place, &mut head)?;
+        let length = self.read_bytes(place, &mut head, may_wait)?;
         let Some(size) = ExtensionUnit::size(&head[..length]) else { return Ok(None) };
         let mut bytes = vec![0; size];
-        let length = self.read_bytes(place, &mut bytes)?;
+        let length = self.read_bytes(place, &mut bytes, may_wait)?;
         Ok(ExtensionUnit::decode(&bytes[..length]))
     }
 
-    fn read_bytes(&self, place: i64, into: &mut [u8]) -> io::Result<usize> {
+    fn read_bytes(&self, place: i64, into: &mut [u8], may_wait: bool) -> io::Result<usize> {
         {
             let state = self.state.lock();
             if place >= state.tail_start {
@@ -99,7 +99,7 @@ impl Extension {
                 return Ok(length);
             }
         }
-        match self.files.read(place, into) {
+        match self.files.read(place, into, may_wait) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
             read => read,
         }
@@ -179,7 +179,7 @@ impl Extension {
     /// The place behind a unit.
     fn end_of(&self, place: i64) -> io::Result<Option<i64>> {
         let mut head = [0; 2];
-        let length = self.read_bytes(place, &mut head)?;
+        let length = self.read_bytes(place, &mut head, true)?;
         let size = ExtensionUnit::size(&head[..length]);
         if size.is_none() {
             warn!(directory = %self.files.directory().display(), place, "a consume queue points at no unit of its extension");
@@ -193,7 +193,7 @@ impl Extension {
         let mut bytes = vec![0; READ_AT_ONCE];
         let mut end = start;
         loop {
-            let filled = self.read_bytes(end, &mut bytes)?;
+            let filled = self.read_bytes(end, &mut bytes, true)?;
             let mut rest = &bytes[..filled];
             while let Some(size) = ExtensionUnit::size(rest).filter(|size| end + *size as i64 <= file_end) {
                 end += size as i64;
@@ -218,7 +218,7 @@ impl Extension {
         let Some(&last) = state.file_starts.last() else { return Ok(()) };
         let mut rest = [0; HEAD];
         if end < last + self.files.layout().units_per_file {
-            let length = self.files.read(end, &mut rest)?;
+            let length = self.files.read(end, &mut rest, true)?;
             if rest[..length] != [0; HEAD][..length] {
                 self.files.clear_from(end)?;
             }

@@ -38,10 +38,10 @@ fn files_end_as_the_references_do() {
     assert_eq!(places, [0, 20, 40, 60, 90, 110]);
     for _ in 0..2 {
         for (n, place) in places.iter().enumerate() {
-            assert_eq!(extension.read(*place).unwrap(), Some(stored(n as i64, &[])));
+            assert_eq!(extension.read(*place, true).unwrap(), Some(stored(n as i64, &[])));
         }
-        assert_eq!(extension.read(130).unwrap(), None);
-        assert_eq!(extension.read(80).unwrap(), None);
+        assert_eq!(extension.read(130, true).unwrap(), None);
+        assert_eq!(extension.read(80, true).unwrap(), None);
         extension.write_out().unwrap();
     }
     let first = fs::read(directory.path().join("t/0/00000000000000000000")).unwrap();
@@ -64,11 +64,11 @@ fn what_the_queue_does_not_point_at_is_cut_off() {
         again.recover(last).unwrap();
         for (n, place) in places.iter().enumerate() {
             let expected = if *place < next { Some(stored(n as i64, &[])) } else { None };
-            assert_eq!(again.read(*place).unwrap(), expected, "{last:?} {place}");
+            assert_eq!(again.read(*place, true).unwrap(), expected, "{last:?} {place}");
         }
         assert_eq!(append(&again, 7, &[]), Some(next), "{last:?}");
         again.write_out().unwrap();
-        assert_eq!(again.read(next).unwrap(), Some(stored(7, &[])));
+        assert_eq!(again.read(next, true).unwrap(), Some(stored(7, &[])));
     }
 }
 
@@ -81,7 +81,7 @@ fn a_unit_that_has_no_room_stays_with_the_queue() {
     assert_eq!(append(&extension, 1, &[]), Some(90));
     let off = Extension { is_written: false, ..extension };
     assert_eq!(append(&off, 1, &[]), None);
-    assert_eq!(off.read(0).unwrap(), Some(stored(0, &[1; 66])));
+    assert_eq!(off.read(0, true).unwrap(), Some(stored(0, &[1; 66])));
 }
 
 #[test]
@@ -96,7 +96,10 @@ fn old_files_go() {
     let files = || fs::read_dir(directory.path().join("t/0")).unwrap().count();
     assert_eq!(files(), 3);
     extension.remove_before(180).unwrap();
-    assert_eq!((files(), extension.read(60).unwrap(), extension.read(90).unwrap()), (2, None, Some(stored(4, &[]))));
+    assert_eq!(
+        (files(), extension.read(60, true).unwrap(), extension.read(90, true).unwrap()),
+        (2, None, Some(stored(4, &[])))
+    );
     extension.delete().unwrap();
     assert!(!directory.path().join("t/0").exists());
     assert_eq!(append(&extension, 0, &[]), Some(0));
@@ -125,7 +128,7 @@ proptest! {
         let last = if counted { Unit::BLANK } else { at(*places.last().unwrap()) };
         again.recover(Some(last)).unwrap();
         for (n, (place, map)) in places.iter().zip(&maps).enumerate() {
-            prop_assert_eq!(again.read(*place).unwrap(), Some(stored(n as i64, map)));
+            prop_assert_eq!(again.read(*place, true).unwrap(), Some(stored(n as i64, map)));
         }
         prop_assert_eq!(append(&again, 99, &[]), append(&first, 99, &[]));
     }
@@ -141,6 +144,6 @@ proptest! {
         extension.recover(last.map(at)).unwrap();
         let place = append(&extension, 5, &[7]).unwrap();
         extension.write_out().unwrap();
-        prop_assert_eq!(extension.read(place).unwrap(), Some(stored(5, &[7])));
+        prop_assert_eq!(extension.read(place, true).unwrap(), Some(stored(5, &[7])));
     }
 }

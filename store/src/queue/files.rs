@@ -4,14 +4,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::layout::Layout;
 use super::shared::Shared;
-use crate::files::{named, sync, sync_directory, write_all_at};
+use crate::files::{named, open_at_once, read_at_once, read_exact_at, sync, sync_directory, write_all_at};
 
 /// Where a queue's files are; what they hold is the queue's to know.
 #[derive(Debug)]
@@ -85,13 +84,22 @@ impl QueueFiles {
         Ok(files)
     }
 
-    /// Reads units from `from` on, up to the end of their file; returns how many bytes.
-    pub(super) fn read(&self, from: i64, into: &mut [u8]) -> io::Result<usize> {
+    /// Reads units from `from` on, up to the end of their file; returns how many bytes. `WouldBlock` when it may not wait for
+    /// the disk and would.
+    pub(super) fn read(&self, from: i64, into: &mut [u8], may_wait: bool) -> io::Result<usize> {
         let start = self.file_start(from);
         let room = (start + self.layout.units_per_file - from) as usize * self.layout.unit_size;
         let length = into.len().min(room);
-        let file = self.open(start, false)?;
-        file.read_exact_at(&mut into[..length], ((from - start) as usize * self.layout.unit_size) as u64)?;
+        let (into, at) = (&mut into[..length], ((from - start) as usize * self.layout.unit_size) as u64);
+        if may_wait {
+            let file = self.open(start, false)?;
+            read_exact_at(&file, into, at)?;
+        } else {
+            let key = (self.serial, start);
+            let path = || self.path(start);
+            let file = self.shared.descriptors().get(key, || open_at_once(&path()).map_err(named(&path())))?;
+            read_at_once(&file, into, at)?;
+        }
         Ok(length)
     }
 

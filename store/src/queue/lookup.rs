@@ -14,7 +14,7 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Queue::read`].
-    pub(super) fn place_of(&self, offset: i64) -> io::Result<i64> {
+    pub(super) fn place_of(&self, offset: i64, may_wait: bool) -> io::Result<i64> {
         if self.kind() == QueueKind::Simple {
             return Ok(offset);
         }
@@ -26,7 +26,7 @@ impl Queue {
         }
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.offset_at(middle)? <= offset { low = middle } else { high = middle }
+            if self.offset_at(middle, may_wait)? <= offset { low = middle } else { high = middle }
         }
         Ok(low)
     }
@@ -35,17 +35,17 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Queue::read`].
-    pub(super) fn entry_at(&self, place: i64) -> io::Result<Option<Entry>> {
+    pub(super) fn entry_at(&self, place: i64, may_wait: bool) -> io::Result<Option<Entry>> {
         let mut bytes = [0; BATCH_UNIT_SIZE];
-        let length = self.read(place, &mut bytes[..self.kind().unit_size()])?;
+        let length = self.read(place, &mut bytes[..self.kind().unit_size()], may_wait)?;
         Ok(Entry::decode(self.kind(), place, &bytes[..length]))
     }
 
     /// First offset of the unit at a place; the maximum at the end.
-    pub(super) fn offset_at(&self, place: i64) -> io::Result<i64> {
+    pub(super) fn offset_at(&self, place: i64, may_wait: bool) -> io::Result<i64> {
         match self.kind() {
             QueueKind::Simple => Ok(place),
-            QueueKind::Batch => Ok(self.entry_at(place)?.map_or(self.max_offset(), |entry| entry.offset)),
+            QueueKind::Batch => Ok(self.entry_at(place, may_wait)?.map_or(self.max_offset(), |entry| entry.offset)),
         }
     }
 
@@ -54,21 +54,26 @@ impl Queue {
     /// # Errors
     /// A file cannot be read; `NotFound` when the offset lies before the first file.
     pub fn unit(&self, offset: i64) -> io::Result<Option<Unit>> {
-        Ok(self.entry_at(self.place_of(offset)?)?.map(|entry| entry.unit))
+        Ok(self.entry_at(self.place_of(offset, true)?, true)?.map(|entry| entry.unit))
     }
 
     /// The units from that for the message at an offset on, to the end as it is when it is reached.
     pub fn iter_from(&self, offset: i64) -> Cursor<'_> {
-        Cursor::at_offset(self, offset)
+        Cursor::at_offset(self, offset, true)
+    }
+
+    /// The same for who may not wait for the disk: then an error says `WouldBlock`.
+    pub(crate) fn iter_as(&self, offset: i64, may_wait: bool) -> Cursor<'_> {
+        Cursor::at_offset(self, offset, may_wait)
     }
 
     /// What the extension has for a unit.
     ///
     /// # Errors
-    /// Its file cannot be read.
-    pub fn extension_of(&self, unit: Unit) -> io::Result<Option<ExtensionUnit>> {
+    /// Its file cannot be read; `WouldBlock` when that would take a wait for the disk and none is allowed.
+    pub fn extension_of(&self, unit: Unit, may_wait: bool) -> io::Result<Option<ExtensionUnit>> {
         match (self.extension(), unit.extension_address()) {
-            (Some(extension), Some(address)) => extension.read(address),
+            (Some(extension), Some(address)) => extension.read(address, may_wait),
             _ => Ok(None),
         }
     }
@@ -129,7 +134,7 @@ impl Queue {
     /// What the files have at a place, whether or not it is known to be there.
     pub(super) fn stored_at(&self, place: i64) -> io::Result<Entry> {
         let mut bytes = [0; BATCH_UNIT_SIZE];
-        let length = self.files().read(place, &mut bytes[..self.kind().unit_size()])?;
+        let length = self.files().read(place, &mut bytes[..self.kind().unit_size()], true)?;
         Entry::decode(self.kind(), place, &bytes[..length]).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 }

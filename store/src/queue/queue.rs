@@ -154,8 +154,9 @@ impl Queue {
     /// Reads units from a place on: as many as are there, fit, and lie in one file. 0 bytes at the end.
     ///
     /// # Errors
-    /// The file cannot be read; `NotFound` when the place lies before the first file.
-    pub(super) fn read(&self, from: i64, into: &mut [u8]) -> io::Result<usize> {
+    /// The file cannot be read; `NotFound` when the place lies before the first file; `WouldBlock` when that would take
+    /// a wait for the disk and none is allowed.
+    pub(super) fn read(&self, from: i64, into: &mut [u8], may_wait: bool) -> io::Result<usize> {
         let end = self.end.load(Ordering::Acquire);
         if from >= end || from < 0 {
             return Ok(0);
@@ -175,7 +176,7 @@ impl Queue {
             state.tail_start
         };
         let count = room.min(tail_start - from);
-        self.files.read(from, &mut into[..count as usize * size])
+        self.files.read(from, &mut into[..count as usize * size], may_wait)
     }
 
     /// The places of the first unit and behind the last one.
@@ -216,7 +217,7 @@ impl Queue {
             && self.last_record(first, second)?.is_none_or(|(_, last)| last.unit.physical_offset < log_min)
         {
             // the minimum first: nobody is sent to a file that is gone
-            self.min.fetch_max(self.offset_at(second)?, Ordering::AcqRel);
+            self.min.fetch_max(self.offset_at(second, true)?, Ordering::AcqRel);
             let mut state = self.state.lock();
             if state.file_starts.first() == Some(&first) {
                 self.files.remove(first)?;

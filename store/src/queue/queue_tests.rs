@@ -280,7 +280,7 @@ fn the_minimum_follows_the_log() {
     table.flush(0).unwrap();
     assert_eq!(queue.delete_expired(1250).unwrap(), 1);
     assert_eq!(queue.min_offset(), 13);
-    assert_eq!(queue.read(3, &mut [0; UNIT_SIZE]).unwrap_err().kind(), io::ErrorKind::NotFound);
+    assert_eq!(queue.read(3, &mut [0; UNIT_SIZE], true).unwrap_err().kind(), io::ErrorKind::NotFound);
     assert_eq!(queue.delete_expired(3500).unwrap(), 2);
     assert_eq!((queue.min_offset(), queue.max_offset()), (35, 35));
     queue.put(35, unit(35)).unwrap();

@@ -226,7 +226,7 @@ impl Queue {
         let last_end = starts.last().map_or(whole, |last| last + self.files().layout().units_per_file);
         if end < last_end {
             let mut next = vec![0; self.kind().unit_size()];
-            self.files().read(end, &mut next)?;
+            self.files().read(end, &mut next, true)?;
             if !clean || next.iter().any(|byte| *byte != 0) {
                 self.files().clear_from(end)?;
             }
@@ -287,7 +287,7 @@ impl Scan<'_> {
         for &start in &starts[from..] {
             let mut at = start;
             while at < start + per_file {
-                let length = self.queue.files().read(at, &mut buffer)?;
+                let length = self.queue.files().read(at, &mut buffer, true)?;
                 for bytes in buffer[..length].chunks_exact(size) {
                     let Some(Entry { unit, .. }) = Entry::decode(kind, at, bytes) else { break };
                     if !unit.is_written() {

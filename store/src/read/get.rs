@@ -93,7 +93,7 @@ pub trait MessageFilter {
 /// Reads messages from `log` as `queues` know them.
 ///
 /// # Errors
-/// A file of the queue or the log cannot be read.
+/// A file of the queue or the log cannot be read; `WouldBlock` when a read would wait for the disk and the log does not let it.
 pub fn get<S: RecordSource + ?Sized>(
     log: &S,
     queues: &QueueTable,
@@ -171,7 +171,7 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
     fn run(mut self, queue: &Queue, filter: Option<&dyn MessageFilter>) -> io::Result<GetResult> {
         let most_offsets = (self.limits.filter_bytes / queue.kind().unit_size()).max(self.asked.count) as i64;
         let mut last_physical = 0;
-        for entry in queue.iter_from(self.first) {
+        for entry in queue.iter_as(self.first, self.log.may_wait()) {
             let entry = match entry {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     if self.result.count == 0 {
@@ -201,7 +201,7 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
             }
             self.result.next_offset = entry.end();
             if let Some(filter) = filter
-                && !queue_matches(queue, unit, filter)?
+                && !queue_matches(queue, unit, filter, self.log.may_wait())?
             {
                 self.nothing_yet(GetStatus::NoMatchedMessage);
                 continue;
@@ -304,11 +304,11 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
 
 /// Whether a message may be wanted by what the queue knows of it. What cannot be found out lets it pass: the client
 /// filters again.
-fn queue_matches(queue: &Queue, unit: Unit, filter: &dyn MessageFilter) -> io::Result<bool> {
+fn queue_matches(queue: &Queue, unit: Unit, filter: &dyn MessageFilter, may_wait: bool) -> io::Result<bool> {
     if unit.extension_address().is_none() {
         return Ok(filter.matches_queue(unit.tags_code, None));
     }
-    let extension = queue.extension_of(unit)?;
+    let extension = queue.extension_of(unit, may_wait)?;
     Ok(extension.is_none_or(|extension| filter.matches_queue(extension.tags_code, Some(&extension))))
 }
 

@@ -30,6 +30,11 @@ pub trait RecordSource: Send + Sync {
     /// The file cannot be read.
     fn window(&self, offset: i64, at_most: usize) -> io::Result<Option<Bytes>>;
 
+    /// Whether a read may wait for the disk. Where it may not, one that would fails with `WouldBlock`.
+    fn may_wait(&self) -> bool {
+        true
+    }
+
     /// First physical offset of the file after the one that holds `offset`.
     fn next_file_start(&self, offset: i64) -> i64;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::Store;
+use crate::log::Reader;
 use crate::queue::{ExtensionUnit, Queue, Unit};
 use crate::read::{
     Boundary, GetRequest, GetResult, MessageFilter, RecordSource, get, offset_by_time, record_at, store_time,
@@ -13,16 +14,43 @@ use crate::read::{
 };
 
 impl Store {
-    /// Reads messages by queue offset.
+    /// Reads messages by queue offset. It may wait for the disk.
     ///
     /// # Errors
     /// A file cannot be read.
     pub fn get(&self, request: &GetRequest<'_>, filter: Option<&dyn MessageFilter>) -> io::Result<GetResult> {
-        get(&*self.log, &self.queues, &self.limits.load(), request, filter)
+        get(&self.reader(), &self.queues, &self.limits.load(), request, filter)
     }
 
-    /// Whether a read at this offset likely finds its records in memory, so that it need not wait for the disk.
-    /// An offset without a record needs none.
+    /// The same from memory; `None` when that would take a wait for the disk.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn get_at_once(
+        &self,
+        request: &GetRequest<'_>,
+        filter: Option<&dyn MessageFilter>,
+    ) -> io::Result<Option<GetResult>> {
+        let limits = self.limits.load();
+        let log = self.log.reader(limits.memory_distance, false);
+        at_once(get(&log, &self.queues, &limits, request, filter))
+    }
+
+    /// The record at a physical offset, from memory; the outer `None` when that would take a wait for the disk.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn record_at_once(&self, offset: i64) -> io::Result<Option<Option<Bytes>>> {
+        at_once(record_at(&self.log.reader(self.limits.load().memory_distance, false), offset))
+    }
+
+    /// The log for a thread that may wait.
+    pub(super) fn reader(&self) -> Reader<'_> {
+        self.log.reader(self.limits.load().memory_distance, true)
+    }
+
+    /// Whether a queue's record at this offset is as near to the end of the log as memory likely reaches back. An offset
+    /// without a record counts as near.
     pub fn is_in_memory(&self, topic: &str, queue_id: i32, offset: i64) -> bool {
         let Some(queue) = self.queues.get(topic, queue_id) else { return true };
         match queue.unit(offset) {
@@ -44,7 +72,7 @@ impl Store {
     /// The offset of the message stored at a time (ms); the minimum without the queue.
     pub fn offset_by_time(&self, topic: &str, queue_id: i32, time: i64, boundary: Boundary) -> io::Result<i64> {
         match self.queues.get(topic, queue_id) {
-            Some(queue) => offset_by_time(&*self.log, &queue, time, boundary),
+            Some(queue) => offset_by_time(&self.reader(), &queue, time, boundary),
             None => Ok(self.queues.min_of_empty(topic)),
         }
     }
@@ -53,7 +81,7 @@ impl Store {
     pub fn store_time(&self, topic: &str, queue_id: i32, offset: i64) -> io::Result<i64> {
         let Some(queue) = self.queues.get(topic, queue_id) else { return Ok(-1) };
         match queue.unit(offset)? {
-            Some(unit) => Ok(store_time(&*self.log, unit)?.unwrap_or(-1)),
+            Some(unit) => Ok(store_time(&self.reader(), unit)?.unwrap_or(-1)),
             None => Ok(-1),
         }
     }
@@ -65,7 +93,7 @@ impl Store {
 
     /// When the oldest message of the log was stored, ms; -1 when there is none.
     pub fn earliest_time_of_log(&self) -> i64 {
-        store_time_at(&*self.log, self.log.min_offset()).ok().flatten().unwrap_or(-1)
+        store_time_at(&self.reader(), self.log.min_offset()).ok().flatten().unwrap_or(-1)
     }
 
     /// The record at a physical offset; `None` when there is none.
@@ -73,7 +101,7 @@ impl Store {
     /// # Errors
     /// The file cannot be read.
     pub fn record_at(&self, offset: i64) -> io::Result<Option<Bytes>> {
-        record_at(&*self.log, offset)
+        record_at(&self.reader(), offset)
     }
 
     /// Topics that have queues, in no order.
@@ -123,15 +151,23 @@ impl Store {
     /// The log's file cannot be read.
     pub fn record_of(&self, unit: Unit) -> io::Result<Option<Bytes>> {
         match usize::try_from(unit.size) {
-            Ok(size) if unit.is_record() => self.log.slice(unit.physical_offset, size),
+            Ok(size) if unit.is_record() => self.reader().slice(unit.physical_offset, size),
             _ => Ok(None),
         }
     }
 }
 
+/// Tells a read that would wait from one that fails.
+fn at_once<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        read => read.map(Some),
+    }
+}
+
 /// The unit with its own tags code, where that stands in the queue's extension.
 fn extended(queue: &Queue, offset: i64, mut unit: Unit) -> io::Result<(i64, Unit, Option<ExtensionUnit>)> {
-    let extension = queue.extension_of(unit)?;
+    let extension = queue.extension_of(unit, true)?;
     if let Some(extension) = &extension {
         unit.tags_code = extension.tags_code;
     }
