@@ -75,8 +75,14 @@ pub fn measure(options: &Options) -> Result<Outcome> {
     let mut connected = Vec::with_capacity(clients);
     for number in 0..clients {
         let mut caller = Caller::connect(&options.broker)?;
-        let heartbeat = heartbeat(number, number % groups, &options.topic);
-        let request = Command::request(RequestCode::HEART_BEAT).with_body(json::to_vec_standard(&heartbeat));
+        let subscription = SubscriptionData {
+            topic: options.topic.clone(),
+            sub_string: "*".to_owned(),
+            sub_version: crate::clock::wall_millis(),
+            ..SubscriptionData::default()
+        };
+        let group = format!("apogee-bench-group-{}", number % groups);
+        let request = heartbeat(format!("127.0.0.1@{number}"), group, vec![subscription]);
         let asked = Instant::now();
         caller.call(&request)?;
         times.saturating_record(asked.elapsed().as_nanos() as u64);
@@ -109,27 +115,23 @@ impl Outcome {
     }
 }
 
-fn heartbeat(client: usize, group: usize, topic: &str) -> HeartbeatData {
-    let subscription = SubscriptionData {
-        topic: topic.to_owned(),
-        sub_string: "*".to_owned(),
-        sub_version: crate::clock::wall_millis(),
-        ..SubscriptionData::default()
-    };
+/// The heartbeat of a push consumer.
+pub fn heartbeat(client_id: String, group: String, subscriptions: Vec<SubscriptionData>) -> Command {
     let consumer = ConsumerData {
-        group_name: format!("apogee-bench-group-{group}"),
+        group_name: group,
         consume_type: ConsumeType::ConsumePassively,
         message_model: MessageModel::Clustering,
         consume_from_where: ConsumeFromWhere::ConsumeFromLastOffset,
-        subscription_data_set: vec![subscription],
+        subscription_data_set: subscriptions,
         unit_mode: false,
     };
-    HeartbeatData {
-        client_id: format!("127.0.0.1@{client}"),
+    let heartbeat = HeartbeatData {
+        client_id,
         consumer_data_set: vec![consumer],
         producer_data_set: vec![ProducerData { group_name: "CLIENT_INNER_PRODUCER".to_owned() }],
         ..HeartbeatData::default()
-    }
+    };
+    Command::request(RequestCode::HEART_BEAT).with_body(json::to_vec_standard(&heartbeat))
 }
 
 fn raise_file_limit() -> rustix::io::Result<()> {

@@ -4,6 +4,7 @@
 mod clock;
 mod compare;
 mod connections;
+mod delay;
 mod echo;
 mod generate;
 mod proof;
@@ -14,6 +15,7 @@ mod send;
 mod server_process;
 mod tail;
 mod topic;
+mod transaction;
 mod wire;
 
 use clap::{Parser, Subcommand};
@@ -37,6 +39,8 @@ enum Command {
     /// Sends at a rate and pulls at the same time: latency from one end to the other.
     #[command(alias = "e2e")]
     Tail(tail::Options),
+    /// Sends half messages and commits each as soon as it is stored.
+    Transactions(send::Options),
     /// Opens idle clients with one heartbeat each: time and memory.
     Connections(connections::Options),
     /// Runs ours, the reference and the echo server in turn under the same load.
@@ -53,6 +57,7 @@ fn main() -> anyhow::Result<()> {
         Command::Send(options) => send::run(&options),
         Command::Pull(options) => pull::run(&options),
         Command::Tail(options) => tail::run(&options),
+        Command::Transactions(options) => transaction::run(&options),
         Command::Connections(options) => connections::run(&options),
         Command::Compare(options) => compare::run(&options),
         Command::Replication(options) => replication::run(&options),

@@ -10,7 +10,7 @@ use apogee_remoting::{Command, RequestCode, ResponseCode, json};
 use clap::Args;
 
 use crate::clock::wall_millis;
-use crate::pull::{PullShape, Puller};
+use crate::pull::{Filter, PullShape, Puller};
 use crate::wire::Caller;
 
 /// Where and what.
@@ -93,7 +93,7 @@ pub fn send(caller: &mut Caller, topic: &str, body: &str) -> Result<i64> {
 
 /// Pulls from `offset` until all messages came, and compares them.
 fn receive(broker: &str, options: &Options, offset: i64) -> Result<()> {
-    let shape = PullShape { most: 32, filter: "proof".into(), hold_millis: 1000 };
+    let shape = PullShape { most: 32, filter: Filter::Tags("proof".into()), hold_millis: 1000 };
     let mut puller = Puller::connect(broker, [(options.topic.clone(), 0, offset)], shape)?;
     let (mut received, deadline) = (0, Instant::now() + PATIENCE);
     puller.ask_all()?;

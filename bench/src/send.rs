@@ -51,9 +51,10 @@ pub struct Options {
     /// Give each message a key beside its unique id.
     #[arg(long)]
     pub keys: bool,
-    /// Tag of every message.
-    #[arg(long)]
-    pub tag: Option<String>,
+    /// A property of every message, as NAME=VALUE (TAGS, DELAY and others); several times for several of them. The value #
+    /// is the place of a message in its batch, from 0 on.
+    #[arg(long = "property", value_parser = parse_property)]
+    pub properties: Vec<(String, String)>,
     /// How headers are written: json or rocketmq.
     #[arg(long, default_value = "json", value_parser = parse_serialization)]
     pub serialization: Serialization,
@@ -86,7 +87,7 @@ pub fn measure(options: &Options) -> Result<Report> {
     if !options.no_create {
         topic::create(&options.broker, &topic::names(&options.topic, options.topics), options.queues)?;
     }
-    let course = Course::new(options.warm_up, options.duration, (options.most_gib * f64::from(1 << 30)) as u64);
+    let course = Course::new(options.warm_up, options.duration, options.most_bytes());
     let lanes = options.lanes(&course)?;
     let (outcome, watched) = generate::run(lanes, || course.watch(options.server_pid.map(ServerProcess)))?;
     let bytes = outcome.messages * options.body as u64;
@@ -95,18 +96,23 @@ pub fn measure(options: &Options) -> Result<Report> {
 }
 
 impl Options {
-    /// The threads of this load, connected.
-    pub fn lanes(&self, course: &Arc<Course>) -> Result<Vec<Lane>> {
+    /// The requests of this load, one for each queue.
+    pub fn templates(&self) -> Arc<[Template]> {
         let shape = MessageShape {
             body: self.body,
             batch: self.batch,
             keys: self.keys,
-            tag: self.tag.clone(),
+            properties: self.properties.clone(),
             serialization: self.serialization,
         };
         let queues = (0..self.queues)
             .flat_map(|queue| topic::names(&self.topic, self.topics).into_iter().map(move |topic| (topic, queue)));
-        let templates: Arc<[Template]> = queues.map(|(topic, queue)| Template::new(&topic, queue, &shape)).collect();
+        queues.map(|(topic, queue)| Template::new(&topic, queue, &shape)).collect()
+    }
+
+    /// The threads of this load, connected.
+    pub fn lanes(&self, course: &Arc<Course>) -> Result<Vec<Lane>> {
+        let templates = self.templates();
         let threads = self.threads.clamp(1, self.connections.max(1));
         let pace = match self.rate {
             Some(rate) => Pace::Open(1e9 * (self.batch * threads) as f64 / rate),
@@ -120,6 +126,11 @@ impl Options {
         (0..threads).map(lane).collect()
     }
 
+    /// Most bytes of requests.
+    pub fn most_bytes(&self) -> u64 {
+        (self.most_gib * f64::from(1 << 30)) as u64
+    }
+
     fn describe(&self) -> String {
         let pace = match self.rate {
             Some(rate) => format!("open loop at {rate:.0} messages/s over {} connections", self.connections),
@@ -128,4 +139,9 @@ impl Options {
         let Self { batch, body, topics, queues, serialization, .. } = self;
         format!("send {batch} x {body} bytes, {pace}, {topics} topics x {queues} queues, {serialization:?}")
     }
+}
+
+fn parse_property(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("NAME=VALUE is expected")?;
+    Ok((name.to_owned(), value.to_owned()))
 }

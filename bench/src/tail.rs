@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 
 use crate::clock::{nanos, to_nanos};
 use crate::generate::{self, Course};
-use crate::pull::{PullShape, Puller};
+use crate::pull::{Filter, PullShape, Puller};
 use crate::report::{Report, histogram};
 use crate::server_process::ServerProcess;
 use crate::wire::Caller;
@@ -25,6 +25,9 @@ pub struct Options {
     /// Connections that pull, each with a thread.
     #[arg(long, default_value_t = 1)]
     pub pullers: usize,
+    /// The messages are delayed for so many seconds (`--property DELAY=LEVEL`): latencies count from when they are due.
+    #[arg(long, default_value_t = 0.0)]
+    pub delay: f64,
 }
 
 /// Measures and prints.
@@ -41,10 +44,12 @@ pub fn measure(options: &Options) -> Result<Report> {
         topic::create(&load.broker, &topics, load.queues)?;
     }
     let pullers = options.connect(&topics)?;
-    let course = Course::new(load.warm_up, load.duration, (load.most_gib * f64::from(1 << 30)) as u64);
+    let course = Course::new(load.warm_up, load.duration, load.most_bytes());
     let lanes = load.lanes(&course)?;
+    let delay = to_nanos(options.delay);
     let (latency, (sent, watched)) = thread::scope(|scope| {
-        let pullers: Vec<_> = pullers.into_iter().map(|puller| scope.spawn(|| receive(puller, &course))).collect();
+        let pullers: Vec<_> =
+            pullers.into_iter().map(|puller| scope.spawn(|| receive(puller, &course, delay))).collect();
         let sent = generate::run(lanes, || course.watch(load.server_pid.map(ServerProcess)));
         let mut latency = histogram();
         for puller in pullers {
@@ -68,7 +73,7 @@ impl Options {
                 queues.push((topic.clone(), queue, max_offset(&mut caller, topic, queue)?));
             }
         }
-        let shape = PullShape { most: 32, filter: "*".into(), hold_millis: HOLD_MILLIS };
+        let shape = PullShape { most: 32, filter: Filter::Tags("*".into()), hold_millis: HOLD_MILLIS };
         let count = self.pullers.clamp(1, queues.len().max(1));
         (0..count)
             .map(|number| {
@@ -79,18 +84,18 @@ impl Options {
     }
 }
 
-/// Latencies of the messages that were due in the measured time, until all of them must have come.
-fn receive(mut puller: Puller, course: &Course) -> Result<Histogram<u64>> {
+/// Latencies of the messages that were sent in the measured time, until all of them must have come.
+fn receive(mut puller: Puller, course: &Course, delay: u64) -> Result<Histogram<u64>> {
     let mut latency = histogram();
     puller.ask_all()?;
     // A held request is answered at the latest when its time is over, so this ends.
-    while nanos() < course.until() + to_nanos(1.0) {
+    while nanos() < course.until() + delay + to_nanos(1.0) {
         puller.next(|answer| {
             let now = nanos();
             for record in entries(answer.records) {
-                let due = record?.body.first_chunk().map_or(0, |start| u64::from_be_bytes(*start));
-                if (course.from..course.until()).contains(&due) {
-                    latency.saturating_record(now.saturating_sub(due).max(1));
+                let sent = record?.body.first_chunk().map_or(0, |start| u64::from_be_bytes(*start));
+                if (course.from..course.until()).contains(&sent) {
+                    latency.saturating_record(now.saturating_sub(sent + delay).max(1));
                 }
             }
             anyhow::Ok(())
@@ -101,7 +106,7 @@ fn receive(mut puller: Puller, course: &Course) -> Result<Histogram<u64>> {
 }
 
 /// Offset behind the newest message of a queue.
-fn max_offset(caller: &mut Caller, topic: &str, queue_id: i32) -> Result<i64> {
+pub fn max_offset(caller: &mut Caller, topic: &str, queue_id: i32) -> Result<i64> {
     let header = GetMaxOffsetRequestHeader { topic, queue_id, committed: true };
     let response = caller.call(&Command::request(RequestCode::GET_MAX_OFFSET).with_header(&header))?;
     Ok(response.header::<GetMaxOffsetResponseHeader>()?.offset)

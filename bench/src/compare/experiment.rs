@@ -10,7 +10,7 @@ use super::bare;
 use super::machine::{self, Ballast};
 use super::servers::{Kind, Running};
 use super::table::Results;
-use super::{Lab, connections, proof, pull, send, tail, topic};
+use super::{Lab, connections, delay, proof, pull, send, tail, topic, transaction};
 use crate::report::{Latency, Report, Usage, histogram};
 use crate::server_process::ServerProcess;
 use crate::wire::Caller;
@@ -30,6 +30,12 @@ pub enum Experiment {
     Pull,
     /// Long polls beside production.
     Tail,
+    /// Delayed messages: how late they are, and what delivering them costs.
+    Delays,
+    /// Half messages that are committed.
+    Transactions,
+    /// Pulls of a store in the page cache with an SQL-92 expression.
+    Filters,
     /// A thousand topics.
     Topics,
     /// Starts, empty and with a store.
@@ -58,6 +64,9 @@ impl Experiment {
             Self::Flush => flush(&mut bench),
             Self::Pull => pulls(&mut bench),
             Self::Tail => tails(&mut bench),
+            Self::Delays => delays(&mut bench),
+            Self::Transactions => transactions(&mut bench),
+            Self::Filters => filters(&mut bench),
             Self::Topics => topics(&mut bench),
             Self::Starts => starts(&mut bench),
             Self::Memory => memory(&mut bench),
@@ -68,7 +77,13 @@ impl Experiment {
         match self {
             Self::Sends | Self::Calm => &[Kind::Reference, Kind::Ours, Kind::Echo],
             Self::Batches | Self::Flush | Self::Pull => &[Kind::Reference, Kind::Ours, Kind::Bare],
-            Self::Tail | Self::Topics | Self::Starts | Self::Memory => &[Kind::Reference, Kind::Ours],
+            Self::Tail
+            | Self::Delays
+            | Self::Transactions
+            | Self::Filters
+            | Self::Topics
+            | Self::Starts
+            | Self::Memory => &[Kind::Reference, Kind::Ours],
         }
     }
 
@@ -162,9 +177,66 @@ fn flush(bench: &mut Bench) -> Result<()> {
 fn pulls(bench: &mut Bench) -> Result<()> {
     let server = bench.start("")?;
     bench.warm(&server)?;
-    let load = fill(bench.lab, &server, bench.lab.bytes / 2)?;
+    let load = fill(&bench.lab.load(&server), bench.lab.bytes / 2)?;
     machine::settle();
-    let options = pull::Options {
+    let options = pull_all(&load);
+    // Once to warm the paths of the reference.
+    pull::measure(&options)?;
+    bench.add(PULL, pull::measure(&options)?)?;
+    server.stop()
+}
+
+fn filters(bench: &mut Bench) -> Result<()> {
+    let server = bench.start("enablePropertyFilter=true\n")?;
+    bench.warm(&server)?;
+    let properties = [("region", "north"), ("price", "17.50"), ("number", "#")];
+    let properties = properties.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let load = send::Options { topic: "apogee-filter".into(), properties, ..bench.lab.load(&server) };
+    let load = fill(&load, bench.lab.bytes / 2)?;
+    machine::settle();
+    for (name, expression) in [(FILTER_FEW, ACCEPTS_ONE_IN_32), (FILTER_HALF, ACCEPTS_HALF)] {
+        let options = pull::Options { sql: Some(expression.into()), ..pull_all(&load) };
+        for _ in 0..if bench.kind == Kind::Reference { 3 } else { 1 } {
+            pull::measure(&options)?;
+        }
+        bench.add(name, pull::measure(&options)?)?;
+    }
+    server.stop()
+}
+
+fn transactions(bench: &mut Bench) -> Result<()> {
+    let server = bench.start("")?;
+    let load = bench.warm(&server)?;
+    let warm_up = send::Options { warm_up: 0.0, duration: bench.lab.warm_up(bench.kind), ..load.clone() };
+    transaction::measure(&warm_up)?;
+    machine::settle();
+    bench.add("transactions, 8 x 64 in flight", transaction::measure(&load)?)?;
+    server.stop()
+}
+
+fn delays(bench: &mut Bench) -> Result<()> {
+    let server = bench.start("messageDelayLevel=5s 15s\n")?;
+    let load = bench.warm(&server)?;
+    let topic = "apogee-delay".to_owned();
+    topic::create(&load.broker, std::slice::from_ref(&topic), load.queues)?;
+    let load = send::Options { topic, warm_up: 0.0, ..load };
+    // About 100,000 messages.
+    let many = send::Options { most_gib: 1e5 * (load.body + 300) as f64 / GIB, ..load.clone() };
+    let cost = || delay::measure(&many, 2, Duration::from_secs(15));
+    cost()?;
+    bench.add("delayed messages delivered", cost()?)?;
+    let properties = vec![("DELAY".into(), "1".into())];
+    let second = send::Options { rate: Some(10_000.0), duration: 1.0, properties, ..load };
+    let late = tail::Options { send: second, pullers: 1, delay: 5.0 };
+    tail::measure(&late)?;
+    let report = tail::measure(&late)?;
+    bench.add("lateness of 10,000 messages due in one second", Report { server: None, ..report })?;
+    server.stop()
+}
+
+/// All of a load, from two connections.
+fn pull_all(load: &send::Options) -> pull::Options {
+    pull::Options {
         broker: load.broker.clone(),
         server_pid: load.server_pid,
         topic: load.topic.clone(),
@@ -173,20 +245,17 @@ fn pulls(bench: &mut Bench) -> Result<()> {
         connections: 2,
         most: 32,
         filter: "*".into(),
+        sql: None,
         duration: 60.0,
         json: false,
-    };
-    // Once to warm the paths of the reference.
-    pull::measure(&options)?;
-    bench.add(PULL, pull::measure(&options)?)?;
-    server.stop()
+    }
 }
 
 fn tails(bench: &mut Bench) -> Result<()> {
     let server = bench.start("")?;
     let load = bench.warm(&server)?;
     machine::settle();
-    let options = tail::Options { send: send::Options { rate: Some(5000.0), ..load }, pullers: 1 };
+    let options = tail::Options { send: send::Options { rate: Some(5000.0), ..load }, pullers: 1, delay: 0.0 };
     bench.add("end to end at 5,000 messages/s", tail::measure(&options)?)?;
     server.stop()
 }
@@ -208,7 +277,7 @@ fn starts(bench: &mut Bench) -> Result<()> {
     server.end_broker()?;
     server.remove_store()?;
     bench.add("start, empty", first_send(&mut server)?)?;
-    fill(bench.lab, &server, bench.lab.bytes)?;
+    fill(&bench.lab.load(&server), bench.lab.bytes)?;
     server.end_broker()?;
     machine::settle();
     bench.add("start with a store, after a clean end", first_send(&mut server)?)?;
@@ -243,9 +312,9 @@ fn memory(bench: &mut Bench) -> Result<()> {
 }
 
 /// Sends so many bytes in batches; gives the load.
-fn fill(lab: &Lab, server: &Running, bytes: u64) -> Result<send::Options> {
-    let most_gib = bytes as f64 / f64::from(1 << 30);
-    let load = send::Options { batch: 32, in_flight: 4, warm_up: 0.0, duration: 300.0, most_gib, ..lab.load(server) };
+fn fill(load: &send::Options, bytes: u64) -> Result<send::Options> {
+    let most_gib = bytes as f64 / GIB;
+    let load = send::Options { batch: 32, in_flight: 4, warm_up: 0.0, duration: 300.0, most_gib, ..load.clone() };
     send::measure(&load)?;
     Ok(load)
 }
@@ -272,6 +341,7 @@ fn resident(server: &Running) -> Result<Report> {
 
 /// Bytes of a record beside its body, about.
 const RECORD: usize = 180;
+const GIB: f64 = (1 << 30) as f64;
 const SENDERS: usize = 64;
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -279,4 +349,10 @@ const CLOSED: &str = "closed loop, 8 x 64 in flight";
 const BATCHES: &str = "batches of 32, 8 x 4 in flight";
 const FLUSH_MANY: &str = "synchronous flush, 64 in flight";
 const FLUSH_ONE: &str = "synchronous flush, one in flight";
+const FILTER_FEW: &str = "pull with an SQL-92 filter that accepts one in 32";
+const FILTER_HALF: &str = "pull with an SQL-92 filter that accepts half";
+/// Of messages that carry their place in a batch of 32.
+const ACCEPTS_ONE_IN_32: &str =
+    "region IN ('south', 'north') AND price BETWEEN 10 AND 20 AND number = 7 AND TAGS IS NULL";
+const ACCEPTS_HALF: &str = "region IN ('south', 'north') AND price BETWEEN 10 AND 20 AND number < 16 AND TAGS IS NULL";
 const PULL: &str = "pull from 0, in the page cache";

@@ -12,7 +12,7 @@ use anyhow::Result;
 use apogee_remoting::Serialization;
 use clap::Args;
 
-use crate::{connections, proof, pull, send, tail, topic};
+use crate::{connections, delay, proof, pull, send, tail, topic, transaction};
 use experiment::Experiment;
 use servers::{Kind, Running, Site};
 use table::Results;
@@ -130,7 +130,7 @@ impl Lab {
             topics: 1,
             queues: 8,
             keys: false,
-            tag: None,
+            properties: Vec::new(),
             serialization: self.serialization,
             warm_up: 1.0,
             duration: self.seconds,

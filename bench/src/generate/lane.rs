@@ -177,7 +177,8 @@ impl Lane {
 }
 
 impl Outcome {
-    fn record(&mut self, code: i32, latency: u64, messages: u64) {
+    /// Counts an answer.
+    pub fn record(&mut self, code: i32, latency: u64, messages: u64) {
         self.latency.saturating_record(latency.max(1));
         if code == 0 {
             self.messages += messages;

@@ -14,7 +14,7 @@ use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
 
 pub use lane::{Lane, Pace};
-pub use template::{MessageShape, Template};
+pub use template::{FIRST_OPAQUE, MessageShape, Template, Variation};
 
 use crate::clock::{nanos, to_nanos};
 use crate::report::{Latency, Meter, Report, Spent, histogram};
@@ -48,7 +48,8 @@ impl Course {
         self.until.fetch_min(nanos(), Ordering::Relaxed);
     }
 
-    fn count_sent(&self, bytes: u64) {
+    /// Counts bytes of requests.
+    pub fn count_sent(&self, bytes: u64) {
         if self.sent.fetch_add(bytes, Ordering::Relaxed) + bytes > self.most {
             self.end();
         }
@@ -106,7 +107,8 @@ impl Default for Outcome {
 }
 
 impl Outcome {
-    fn add(&mut self, other: &Self) -> Result<()> {
+    /// Adds what another lane's answers were.
+    pub fn add(&mut self, other: &Self) -> Result<()> {
         self.latency.add(&other.latency)?;
         self.messages += other.messages;
         for (code, count) in &other.failures {

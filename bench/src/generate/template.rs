@@ -16,8 +16,8 @@ pub struct MessageShape {
     pub batch: usize,
     /// Whether each message has a KEYS property of its own beside the unique id.
     pub keys: bool,
-    /// TAGS of every message.
-    pub tag: Option<String>,
+    /// Other properties of every message. The value `#` stands for the place of a message in its batch, from 0 on.
+    pub properties: Vec<(String, String)>,
     /// How headers are written.
     pub serialization: Serialization,
 }
@@ -125,8 +125,8 @@ impl MessageShape {
         if self.keys {
             properties.push("KEYS", [b"order-", KEY].concat());
         }
-        if let Some(tag) = &self.tag {
-            properties.push("TAGS", tag);
+        for (name, value) in self.properties.iter().filter(|(_, value)| value != PLACE) {
+            properties.push(name, value);
         }
         properties.into_bytes()
     }
@@ -138,8 +138,12 @@ impl MessageShape {
             return body;
         }
         let mut batch = Vec::new();
-        for _ in 0..self.batch {
-            let member = BatchMember { flag: 0, body: &body, properties };
+        for number in 0..self.batch {
+            let mut properties = PropertiesBuf::from_text(properties);
+            for (name, _) in self.properties.iter().filter(|(_, value)| value == PLACE) {
+                properties.push(name, number.to_string());
+            }
+            let member = BatchMember { flag: 0, body: &body, properties: properties.as_bytes() };
             member.encode(&mut batch).expect("these properties are short");
         }
         batch
@@ -164,6 +168,7 @@ fn put_hexadecimal(into: &mut [u8], mut value: u64) {
     }
 }
 
+const PLACE: &str = "#";
 /// Stand for what is patched: nothing else in a frame looks like them.
 const BORN: i64 = 1_234_567_890_123;
 const KEY: &[u8] = b"KKKKKKKKKKKKKKKK";
@@ -176,7 +181,8 @@ mod tests {
     use super::*;
 
     fn shape(serialization: Serialization, batch: usize) -> MessageShape {
-        MessageShape { body: 100, batch, keys: true, tag: Some("A".into()), serialization }
+        let properties = vec![("TAGS".into(), "A".into()), ("number".into(), "#".into())];
+        MessageShape { body: 100, batch, keys: true, properties, serialization }
     }
 
     fn written(shape: &MessageShape) -> Command {
@@ -213,5 +219,8 @@ mod tests {
         assert_eq!(members.len(), 3);
         let keys: Vec<_> = members.iter().map(|m| Properties::new(m.properties).get_str("KEYS").unwrap()).collect();
         assert!(keys[0] < keys[1] && keys[1] < keys[2], "{keys:?}");
+        let numbers: Vec<_> =
+            members.iter().map(|m| Properties::new(m.properties).get_str("number").unwrap()).collect();
+        assert_eq!(numbers, ["0", "1", "2"]);
     }
 }

@@ -7,16 +7,19 @@ use std::thread;
 
 use anyhow::{Result, anyhow};
 use apogee_remoting::ResponseCode;
+use apogee_remoting::protocol::subscription::SubscriptionData;
 use clap::Args;
 use hdrhistogram::Histogram;
 
-pub use puller::{PullShape, Puller};
+pub use puller::{Filter, GROUP, PullShape, Puller};
 
-use crate::clock::nanos;
+use crate::clock::{nanos, wall_millis};
+use crate::connections::heartbeat;
 use crate::generate::Course;
 use crate::report::{Report, histogram};
 use crate::server_process::ServerProcess;
 use crate::topic;
+use crate::wire::Caller;
 
 /// The load.
 #[derive(Args)]
@@ -42,9 +45,12 @@ pub struct Options {
     /// Messages asked for at once.
     #[arg(long, default_value_t = 32)]
     pub most: i32,
-    /// Filter expression.
+    /// Tags.
     #[arg(long, default_value = "*")]
     pub filter: String,
+    /// An SQL-92 expression instead; the messages of the report are then those that it was applied to.
+    #[arg(long)]
+    pub sql: Option<String>,
     /// End after so many seconds, or when all queues are read.
     #[arg(long, default_value_t = 60.0)]
     pub duration: f64,
@@ -60,7 +66,9 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Measures. The bytes of the report are those of whole records.
 pub fn measure(options: &Options) -> Result<Report> {
-    let mut pullers = options.pullers()?;
+    // A group is forgotten with its last connection.
+    let (filter, _subscribed) = options.subscribe()?;
+    let mut pullers = options.pullers(&filter)?;
     let course = Course::new(0.0, options.duration, u64::MAX);
     let running = AtomicUsize::new(pullers.len());
     let (outcome, watched) = thread::scope(|scope| {
@@ -72,16 +80,34 @@ pub fn measure(options: &Options) -> Result<Report> {
         }
         anyhow::Ok((outcome, watched?))
     })?;
-    Ok(watched.report(options.describe(), outcome.messages, outcome.bytes, &outcome.latency))
+    let messages = if options.sql.is_some() { outcome.passed } else { outcome.messages };
+    Ok(watched.report(options.describe(), messages, outcome.bytes, &outcome.latency))
 }
 
 impl Options {
-    fn pullers(&self) -> Result<Vec<Puller>> {
+    /// Tells the broker what the group wants, where requests do not say it.
+    fn subscribe(&self) -> Result<(Filter, Option<Caller>)> {
+        let Some(expression) = &self.sql else { return Ok((Filter::Tags(self.filter.clone()), None)) };
+        let version = wall_millis();
+        let subscription = |topic| SubscriptionData {
+            topic,
+            sub_string: expression.clone(),
+            expression_type: "SQL92".into(),
+            sub_version: version,
+            ..SubscriptionData::default()
+        };
+        let topics = topic::names(&self.topic, self.topics).into_iter().map(subscription).collect();
+        let mut caller = Caller::connect(&self.broker)?;
+        caller.call(&heartbeat("apogee-bench-puller".into(), GROUP.into(), topics))?;
+        Ok((Filter::Subscribed(version), Some(caller)))
+    }
+
+    fn pullers(&self, filter: &Filter) -> Result<Vec<Puller>> {
         let queues: Vec<_> = topic::names(&self.topic, self.topics)
             .into_iter()
             .flat_map(|topic| (0..self.queues).map(move |queue| (topic.clone(), queue)))
             .collect();
-        let shape = PullShape { most: self.most, filter: self.filter.clone(), hold_millis: 0 };
+        let shape = PullShape { most: self.most, filter: filter.clone(), hold_millis: 0 };
         let connections = self.connections.clamp(1, queues.len().max(1));
         (0..connections)
             .map(|number| {
@@ -103,11 +129,13 @@ struct Outcome {
     messages: u64,
     /// Bytes of records.
     bytes: u64,
+    /// Messages looked at, received or not.
+    passed: u64,
 }
 
 impl Default for Outcome {
     fn default() -> Self {
-        Self { latency: histogram(), messages: 0, bytes: 0 }
+        Self { latency: histogram(), messages: 0, bytes: 0, passed: 0 }
     }
 }
 
@@ -116,6 +144,7 @@ impl Outcome {
         self.latency.add(&other.latency)?;
         self.messages += other.messages;
         self.bytes += other.bytes;
+        self.passed += other.passed;
         Ok(())
     }
 }
@@ -145,5 +174,6 @@ fn read(mut puller: Puller, course: &Course, running: &AtomicUsize) -> Result<Ou
     if running.fetch_sub(1, Ordering::Relaxed) == 1 || result.is_err() {
         course.end();
     }
+    outcome.passed = puller.passed();
     result.map(|()| outcome)
 }

@@ -16,10 +16,19 @@ use crate::wire::{Input, decode};
 pub struct PullShape {
     /// Messages at once.
     pub most: i32,
-    /// Filter expression.
-    pub filter: String,
+    /// Which messages are asked for.
+    pub filter: Filter,
     /// How long the broker is to hold a request for which there is nothing, ms; 0: not at all.
     pub hold_millis: i64,
+}
+
+/// Which messages are asked for.
+#[derive(Clone, Debug)]
+pub enum Filter {
+    /// Those with these tags; the request says so.
+    Tags(String),
+    /// Those that an SQL-92 expression accepts, which the group's heartbeat told in this version, as push consumers do.
+    Subscribed(i64),
 }
 
 /// Has one request open for each queue.
@@ -84,6 +93,11 @@ impl Puller {
         self.open
     }
 
+    /// Messages before the offsets that the answers led to: what was looked at, where queues were read from 0.
+    pub fn passed(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.offset.max(0) as u64).sum()
+    }
+
     /// Asks for all queues.
     pub fn ask_all(&mut self) -> Result<()> {
         (0..self.queues.len()).try_for_each(|at| self.ask(at))
@@ -123,19 +137,23 @@ impl Puller {
     fn ask(&mut self, at: usize) -> Result<()> {
         let queue = &mut self.queues[at];
         let hold = if self.shape.hold_millis > 0 { SUSPEND } else { 0 };
+        let (in_request, subscription, version, kind) = match &self.shape.filter {
+            Filter::Tags(tags) => (SUBSCRIPTION, Some(tags.as_str()), 0, "TAG"),
+            Filter::Subscribed(version) => (0, None, *version, "SQL92"),
+        };
         let header = PullMessageRequestHeader {
-            consumer_group: "apogee-bench-consumer",
+            consumer_group: GROUP,
             topic: &queue.topic,
             lite_topic: None,
             queue_id: queue.number,
             queue_offset: queue.offset,
             max_msg_nums: self.shape.most,
-            sys_flag: SUBSCRIPTION | hold,
+            sys_flag: in_request | hold,
             commit_offset: Some(0),
             suspend_timeout_millis: Some(self.shape.hold_millis),
-            subscription: Some(&self.shape.filter),
-            sub_version: Some(0),
-            expression_type: Some("TAG"),
+            subscription,
+            sub_version: Some(version),
+            expression_type: Some(kind),
             max_msg_bytes: None,
             request_source: None,
             proxy_froward_client_id: None,
@@ -149,6 +167,8 @@ impl Puller {
     }
 }
 
+/// The group that pulls.
+pub const GROUP: &str = "apogee-bench-consumer";
 /// Bits of a pull's system flag: the broker may hold the request; the filter is in the header.
 const SUSPEND: i32 = 2;
 const SUBSCRIPTION: i32 = 4;

@@ -188,7 +188,7 @@ impl Options {
             topics: 1,
             queues: 8,
             keys: false,
-            tag: None,
+            properties: Vec::new(),
             serialization: Serialization::Json,
             warm_up: 1.0,
             duration: if self.quick { 2.0 } else { self.duration },
