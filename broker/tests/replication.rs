@@ -7,7 +7,7 @@ use apogee_config::BrokerRole;
 use apogee_config::BrokerSettings;
 use apogee_remoting::protocol::ha::{ExchangeHAInfoResponseHeader, HARuntimeInfo};
 use apogee_remoting::protocol::kv::KVTable;
-use apogee_remoting::protocol::offset::UpdateConsumerOffsetRequestHeader;
+use apogee_remoting::protocol::offset::{QueryConsumerOffsetRequestHeader, UpdateConsumerOffsetRequestHeader};
 use apogee_remoting::protocol::pull::PullMessageResponseHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode, json};
 use harness::{TestBroker, TestNameServer, pull_header, send_header};
@@ -259,4 +259,65 @@ async fn tables_of_several_pages_and_modes_of_consumption_are_copied_whole() {
     slave.wait_for("all is copied", async |slave| (all(slave).await == theirs).then_some(())).await;
     slave.stop().await;
     master.stop().await;
+}
+
+/// A consumer that finds the master gone commits with the slave. The master that returned with its older offsets used to overwrite
+/// these (1094, 9879): what was consumed came again. Takes as long as a slave waits between two attempts to reach its master.
+#[tokio::test]
+async fn b36_a_master_that_was_gone_learns_how_far_consumers_came() {
+    let name_server = TestNameServer::start().await;
+    let master = broker(&name_server, |_| {}).await;
+    let slave = broker(&name_server, slave).await;
+    for n in 0..5 {
+        master.send("T", 0, &format!("message {n}")).await;
+    }
+    master.ok(pull("T")).await;
+    for (queue, offset) in [(0, 3), (1, 3)] {
+        commit(&master, queue, offset).await;
+    }
+    caught_up(&master, &slave).await;
+    let slave = slave.restart().await;
+    slave
+        .wait_for("topic, group and offsets are copied", async |slave| {
+            let knows_group = slave.call(commit_request(2, 0)).await.response_code() == ResponseCode::SUCCESS;
+            (knows_group && offset(slave, 0).await == Some(3)).then_some(())
+        })
+        .await;
+
+    let master = master.pause().await;
+    commit(&slave, 0, 5).await;
+    // Back is what an operator may want of the master alone.
+    commit(&slave, 1, 1).await;
+    let master = master.go_on().await;
+    master
+        .wait_for("the master knows", async |master| {
+            assert_eq!(offset(&slave, 0).await, Some(5));
+            (offset(master, 0).await == Some(5)).then_some(())
+        })
+        .await;
+    slave.wait_for("the master's stays", async |slave| (offset(slave, 1).await == Some(3)).then_some(())).await;
+    assert_eq!((offset(&slave, 0).await, offset(&master, 1).await), (Some(5), Some(3)));
+    slave.stop().await;
+    master.stop().await;
+}
+
+fn commit_request(queue_id: i32, commit_offset: i64) -> Command {
+    let header = UpdateConsumerOffsetRequestHeader { consumer_group: "G", topic: "T", queue_id, commit_offset };
+    TestBroker::request(RequestCode::UPDATE_CONSUMER_OFFSET, &header)
+}
+
+async fn commit(broker: &TestBroker, queue_id: i32, offset: i64) {
+    broker.ok(commit_request(queue_id, offset)).await;
+}
+
+/// Where the group is.
+async fn offset(broker: &TestBroker, queue_id: i32) -> Option<i64> {
+    let header = QueryConsumerOffsetRequestHeader {
+        consumer_group: "G",
+        topic: "T",
+        queue_id,
+        set_zero_if_not_found: Some(false),
+    };
+    let answer = broker.call(TestBroker::request(RequestCode::QUERY_CONSUMER_OFFSET, &header)).await;
+    answer.field("offset").and_then(|offset| offset.parse().ok())
 }

@@ -9,4 +9,4 @@ mod table;
 pub(crate) use copy::{clone, correction};
 pub(crate) use requests::{earliest_time, get_all, max, min, query, search, update};
 pub(crate) use reset::reset;
-pub(crate) use table::OffsetTable;
+pub(crate) use table::{Ahead, OffsetTable};

@@ -51,6 +51,10 @@ pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
     if !broker.topics.contains(topic) {
         return Ok(refused(ResponseCode::TOPIC_NOT_EXIST, format!("Topic {topic} not exist!")));
     }
+    if broker.replication.replica.is_some() {
+        // Clients come here while they do not reach the master.
+        broker.offsets.note_committed_here(group, topic, queue_id);
+    }
     let answer = Command::response(ResponseCode::SUCCESS).with_empty_header();
     if broker.commit_offset(group, topic, queue_id, header.commit_offset) {
         Ok(answer)

@@ -1,6 +1,6 @@
 //! Where each group is with each queue.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,6 +23,8 @@ pub(crate) struct OffsetTable {
     /// kept in a table of their own in the file, and in none of the lists of groups and topics, as in the reference.
     has_light: bool,
     resets: Resets,
+    /// Of a slave: group, topic and queue of what clients committed here, which its master may not know.
+    committed_here: Mutex<BTreeSet<(String, String, i32)>>,
     version: Mutex<DataVersion>,
     clock: Clock,
     /// Number of commits; every `version_step`-th of them makes a new version.
@@ -42,6 +44,14 @@ struct TopicOffsets {
     pulled: BTreeMap<i32, i64>,
 }
 
+/// A group that came further with a queue than another broker knows.
+pub(crate) struct Ahead {
+    pub(crate) group: String,
+    pub(crate) topic: String,
+    pub(crate) queue_id: i32,
+    pub(crate) offset: i64,
+}
+
 impl OffsetTable {
     /// The table that a file or another broker described.
     pub(crate) fn new(saved: ConsumerOffsetSerializeWrapper, has_light: bool, clock: Clock) -> Self {
@@ -49,6 +59,7 @@ impl OffsetTable {
             groups: NameMap::default(),
             has_light,
             resets: Resets::default(),
+            committed_here: Mutex::default(),
             version: Mutex::new(saved.data_version),
             clock,
             commits: AtomicU64::new(0),
@@ -60,10 +71,38 @@ impl OffsetTable {
         table
     }
 
-    /// Takes over what another broker knows; what it does not know stays.
-    pub(crate) fn take_over(&self, theirs: ConsumerOffsetSerializeWrapper) {
+    /// Takes over what another broker knows; what it does not know stays. So does what clients committed here and came further
+    /// with: the answer lists it once, for the other one to be told.
+    pub(crate) fn take_over(&self, mut theirs: ConsumerOffsetSerializeWrapper) -> Vec<Ahead> {
+        let committed_here = std::mem::take(&mut *self.committed_here.lock());
+        let mut ahead = Vec::new();
+        for (group, topic, queue_id) in committed_here {
+            let key = format!("{topic}{SEPARATOR}{group}");
+            let known = if self.is_light(&group) {
+                theirs.lmq_offset_table.get_or_insert_default().entry(key).or_insert(-1)
+            } else {
+                theirs.offset_table.entry(key).or_default().entry(queue_id).or_insert(-1)
+            };
+            let own = self.consumed(&group, &topic, queue_id).unwrap_or(-1);
+            if own > *known {
+                *known = own;
+                ahead.push(Ahead { group, topic, queue_id, offset: own });
+            }
+        }
         *self.version.lock() = theirs.data_version;
         self.put_all(theirs);
+        ahead
+    }
+
+    /// Remembers that a client committed this here and not with the master.
+    pub(crate) fn note_committed_here(&self, group: &str, topic: &str, queue_id: i32) {
+        let place = (group.to_owned(), topic.to_owned(), self.queue_of(group, queue_id));
+        self.committed_here.lock().insert(place);
+    }
+
+    /// Whether clients committed anything here since the last [`Self::take_over`].
+    pub(crate) fn has_committed_here(&self) -> bool {
+        !self.committed_here.lock().is_empty()
     }
 
     /// Takes over where another broker is further.

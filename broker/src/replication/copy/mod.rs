@@ -15,7 +15,7 @@ pub(super) use back::take_back;
 
 use crate::Broker;
 
-/// Copies every minute; sooner after a failure, and as soon as another master is known. Never ends.
+/// Copies every minute; sooner after a failure, when consumers committed offsets here, and as soon as another master is known. Never ends.
 pub(crate) async fn copy_for_ever(broker: Arc<Broker>) {
     if broker.replication.replica.is_none() {
         return;
@@ -25,7 +25,8 @@ pub(crate) async fn copy_for_ever(broker: Arc<Broker>) {
     loop {
         known.mark_unchanged();
         if let Some(master) = broker.replication.master_address() {
-            let is_due = copied.as_ref().is_none_or(|(whose, when)| *whose != master || when.elapsed() >= PERIOD);
+            let is_due = broker.offsets.has_committed_here()
+                || copied.as_ref().is_none_or(|(whose, when)| *whose != master || when.elapsed() >= PERIOD);
             // What a slave that acts knows is newer; a master that comes back takes it over first.
             if is_due && master != broker.address && !broker.replication.acts() {
                 copied = copy_all(&broker, &master).await.then(|| (master, Instant::now()));

@@ -6,7 +6,7 @@ use apogee_remoting::protocol::assignment::MessageRequestModeSerializeWrapper;
 use apogee_remoting::protocol::group::{
     GetAllSubscriptionGroupRequestHeader, GetAllSubscriptionGroupResponseHeader, SubscriptionGroupWrapper,
 };
-use apogee_remoting::protocol::offset::ConsumerOffsetSerializeWrapper;
+use apogee_remoting::protocol::offset::{ConsumerOffsetSerializeWrapper, UpdateConsumerOffsetRequestHeader};
 use apogee_remoting::protocol::schedule::{DelayOffsetSerializeWrapper, TimerMetricsSerializeWrapper};
 use apogee_remoting::protocol::topic::{
     GetAllTopicConfigRequestHeader, GetAllTopicConfigResponseHeader, TopicConfigAndMappingSerializeWrapper,
@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 
 use super::ask;
 use super::pages::{PAGE_SIZE, Page, gather};
+use crate::offset::Ahead;
 use crate::thread::on_thread;
 use crate::timer::CheckPoint;
 use crate::{Broker, schedule, tasks};
@@ -66,13 +67,28 @@ pub(super) async fn groups(broker: &Arc<Broker>, master: &str) -> Result<(), Str
     broker.groups.take_over(groups).done().await.map_err(|error| error.to_string())
 }
 
-/// Where groups are with queues (43).
+/// Where groups are with queues (43). A master that was gone learns where they came with this slave meanwhile, as from a client (15).
 pub(super) async fn offsets(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
     let answer = ask(broker, master, Command::request(RequestCode::GET_ALL_CONSUMER_OFFSET)).await?;
-    broker.offsets.take_over(parse::<ConsumerOffsetSerializeWrapper>(&answer)?);
+    let ahead = broker.offsets.take_over(parse::<ConsumerOffsetSerializeWrapper>(&answer)?);
     let saving = Arc::clone(broker);
     on_thread(move || tasks::save_offsets(&saving)).await;
-    Ok(())
+    let mut result = Ok(());
+    for Ahead { group, topic, queue_id, offset } in &ahead {
+        let header = UpdateConsumerOffsetRequestHeader {
+            consumer_group: group,
+            topic,
+            queue_id: *queue_id,
+            commit_offset: *offset,
+        };
+        let request = Command::request(RequestCode::UPDATE_CONSUMER_OFFSET).with_header(&header);
+        // One that refuses it knows better: the topic is gone, or the group was reset.
+        if let Err(error) = broker.client.call(master, request, super::TIMEOUT).await {
+            broker.offsets.note_committed_here(group, topic, *queue_id);
+            result = Err(error.to_string());
+        }
+    }
+    result
 }
 
 /// How far delay levels are delivered (45).
