@@ -7,13 +7,15 @@ use apogee_remoting::json;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::stats::Span;
+use crate::stats::{self, Span};
 use crate::{Broker, client, expiry, registration, replication, schedule, transaction};
 
 /// How often silent clients are looked for, as in the reference.
 const CLIENT_SCAN: Duration = Duration::from_secs(10);
 /// How often the filters of groups are written down, as in the reference.
 const FILTERS: Duration = Duration::from_secs(10);
+/// How often counters are sampled, as in the reference.
+const SECOND: Duration = Duration::from_secs(1);
 /// How often is looked how full the disk is: so long a full disk takes messages, and one with room refuses them.
 const SPACE_CHECK: Duration = Duration::from_secs(1);
 
@@ -38,6 +40,7 @@ pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
         every(metrics, broker, transaction::save_metrics),
         every(FILTERS, broker, save_filters),
         every(CLIENT_SCAN, broker, client::close_silent),
+        every(SECOND, broker, stats::tick),
         every(SPACE_CHECK, broker, |broker| broker.store.check_space()),
         every(cleaning, broker, expiry::round),
     ];

@@ -1,7 +1,7 @@
 //! Reading for a pull, and what the client is told of it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use apogee_remoting::protocol::pull::PullMessageResponseHeader;
 use apogee_remoting::server::{Answering, Reply};
@@ -82,6 +82,7 @@ impl Pull<'_> {
             max_count: header.max_msg_nums.max(0) as usize,
             max_bytes: header.max_msg_bytes.filter(|bytes| *bytes > 0).map_or(usize::MAX, |bytes| bytes as usize),
         };
+        let begun = Instant::now();
         let found = if mode.may_wait_for_disk {
             broker.store.get(&request, Some(&self.filter)).map(Some)
         } else {
@@ -92,6 +93,7 @@ impl Pull<'_> {
             Ok(None) => return Attempt::Cold,
             Err(error) => return Refusal::from(error).into(),
         };
+        broker.stats.read_took(begun.elapsed(), found.status == GetStatus::Found);
         self.note_offsets(broker, mode, found.next_offset);
         let code = response_code(found.status, header.queue_offset);
         let is_held_elsewhere = broker.replication.has_living_master() && !found.suggest_slave;

@@ -10,7 +10,7 @@ mod reply;
 mod single;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use apogee_config::{BrokerRole, BrokerSettings, FlushDiskType};
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
@@ -73,15 +73,17 @@ pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command, ans
         let remark = "[REJECTREQUEST]system busy, start flow control for a while";
         return Command::error(ResponseCode::SYSTEM_BUSY, remark).into();
     }
+    let begun = Instant::now();
     match store(broker, &settings, peer, &request, false) {
         Ok(stored) => {
             let unsettled = Unsettled::of(broker, &settings, stored);
             if unsettled.is_settled() {
+                broker.stats.put_took(begun.elapsed());
                 return unsettled.answer.give(&settings, answering);
             }
             let unsettled = unsettled.detached(&settings);
             let broker = Arc::clone(broker);
-            Reply::later(async move { unsettled.settle(&broker).await })
+            Reply::later(async move { unsettled.settle(&broker, begun).await })
         }
         Err(NotStored::Refused(refusal)) => with_trace(&settings, refusal.into()).into(),
         Err(NotStored::NeedsThread) => Reply::later(send_on_thread(Arc::clone(broker), Arc::clone(peer), request)),
@@ -89,6 +91,7 @@ pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command, ans
 }
 
 async fn send_on_thread(broker: Arc<Broker>, peer: Arc<Peer>, request: Command) -> Command {
+    let begun = Instant::now();
     let storing = Arc::clone(&broker);
     let unsettled = on_thread(move || {
         let settings = storing.settings();
@@ -97,7 +100,7 @@ async fn send_on_thread(broker: Arc<Broker>, peer: Arc<Peer>, request: Command) 
             Err(not_stored) => Unsettled::refused(with_trace(&settings, not_stored.on_thread().into())),
         }
     });
-    unsettled.await.settle(&broker).await
+    unsettled.await.settle(&broker, begun).await
 }
 
 fn store<'a>(
@@ -152,7 +155,8 @@ impl Unsettled<Command> {
         Self { answer, end: 0, limit: None, quorum: None, is_topic_new: false }
     }
 
-    async fn settle(self, broker: &Broker) -> Command {
+    /// `begun` is when the request was begun with.
+    async fn settle(self, broker: &Broker, begun: Instant) -> Command {
         let mut answer = self.answer;
         if let Some(limit) = self.limit {
             answer = durable(broker, answer, self.end, limit).await;
@@ -161,6 +165,7 @@ impl Unsettled<Command> {
             // What the slaves say counts more than what the disk does, as in the reference.
             answer = quorum.wait(broker, answer, self.end).await;
         }
+        broker.stats.put_took(begun.elapsed());
         if self.is_topic_new {
             registration::settled(broker).await;
         }

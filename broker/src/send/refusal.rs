@@ -9,6 +9,7 @@ use crate::answer::Refusal;
 
 /// The code and the beginning of the remark are the reference's; which resource was short follows.
 pub(crate) fn refusal(broker: &Broker, settings: &BrokerSettings, error: &AppendError) -> Refusal {
+    broker.stats.refused();
     let not_available = || {
         Refusal::new(
             ResponseCode::SERVICE_NOT_AVAILABLE,

@@ -1,6 +1,7 @@
 //! The answer of a consumer to a producer's request: codes 324 and 325, and 326 to the producer.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use apogee_config::BrokerSettings;
 use apogee_remoting::command::Body;
@@ -28,7 +29,9 @@ pub(crate) fn reply(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) ->
     Reply::later(async move {
         let settings = broker.settings.load_full();
         match deliver(&broker, &settings, &peer, Arc::new(request)).await {
-            Ok(stored) => Unsettled::of(&broker, &settings, stored).detached(&settings).settle(&broker).await,
+            Ok(stored) => {
+                Unsettled::of(&broker, &settings, stored).detached(&settings).settle(&broker, Instant::now()).await
+            }
             Err(refusal) => with_trace(&settings, refusal.into()),
         }
     })

@@ -1,6 +1,8 @@
 //! What the broker counts, and the requests that ask for it.
 
 mod consume;
+mod put_times;
+mod recent;
 mod runtime;
 mod time_span;
 mod topic;
@@ -8,12 +10,15 @@ mod traffic;
 mod view;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use apogee_remoting::protocol::message_queue::MessageQueue;
 use apogee_store::NameMap;
 use apogee_store::light::{LIGHT_PREFIX, is_light};
 
 pub(crate) use consume::{consume, consume_all};
+pub(crate) use recent::tick;
 pub(crate) use runtime::info as runtime_info;
 pub(crate) use time_span::time_span;
 pub(crate) use topic::topic;
@@ -21,6 +26,8 @@ pub(crate) use traffic::Span;
 pub(crate) use view::view;
 
 use crate::Broker;
+use put_times::PutTimes;
+use recent::{Mornings, Seconds};
 use traffic::Traffic;
 
 /// Counters of messages that came and went.
@@ -36,6 +43,18 @@ pub(crate) struct Stats {
     given_back: NameMap<NameMap<Traffic>>,
     all_stored: Traffic,
     all_pulled: Traffic,
+    /// Messages of topics and groups that are gone, put and got.
+    of_removed: [AtomicU64; 2],
+    /// Pulls that found nothing.
+    missed: AtomicU64,
+    /// Puts that the store refused.
+    refused: AtomicU64,
+    /// The longest read for a pull, ms.
+    longest_read: AtomicU64,
+    put_times: PutTimes,
+    seconds: Seconds,
+    mornings: Mornings,
+    ticks: AtomicU64,
 }
 
 impl Stats {
@@ -58,6 +77,27 @@ impl Stats {
     pub(crate) fn pulled(&self, group: &str, topic: &str, messages: usize, bytes: usize) {
         self.all_pulled.add(messages, bytes);
         add_of_group(&self.pulled, self.counted(group), self.counted(topic), messages, bytes);
+    }
+
+    /// Counts a put that the store refused.
+    pub(crate) fn refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes how long a producer waited until its message was stored.
+    pub(crate) fn put_took(&self, took: Duration) {
+        self.put_times.add(took);
+    }
+
+    /// Notes how long a pull read, and whether it found anything.
+    pub(crate) fn read_took(&self, took: Duration, has_found: bool) {
+        if !has_found {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+        let millis = took.as_millis() as u64;
+        if millis > 0 {
+            self.longest_read.fetch_max(millis, Ordering::Relaxed);
+        }
     }
 
     /// Counts a message that a group gave back; `topic` is where it came from at first.
@@ -91,20 +131,29 @@ impl Stats {
         let sum = |topics: &NameMap<Traffic>| -> u64 {
             topics.iter().filter(|topic| !is_system(topic.key())).map(|topic| topic.counts().messages).sum()
         };
-        [sum(&self.stored), self.pulled.iter().map(|topics| sum(&topics)).sum()]
+        let [put, got] = self.of_removed.each_ref().map(|count| count.load(Ordering::Relaxed));
+        [put + sum(&self.stored), got + self.pulled.iter().map(|topics| sum(&topics)).sum::<u64>()]
     }
 
     /// Forgets a group.
     pub(crate) fn remove_group(&self, group: &str) {
-        self.pulled.remove(group);
+        if let Some((_, topics)) = self.pulled.remove(group) {
+            // Messages of system topics are few, and nobody asks for the totals to the last one.
+            let got = topics.iter().map(|topic| topic.counts().messages).sum();
+            self.of_removed[1].fetch_add(got, Ordering::Relaxed);
+        }
         self.given_back.remove(group);
     }
 
     /// Forgets a topic.
     pub(crate) fn remove_topic(&self, topic: &str) {
-        self.stored.remove(topic);
-        for by_group in [&self.pulled, &self.given_back] {
-            by_group.iter().for_each(|topics| drop(topics.remove(topic)));
+        let of_removed =
+            |removed: Option<(Arc<str>, Traffic)>| removed.map_or(0, |(_, traffic)| traffic.counts().messages);
+        let put = of_removed(self.stored.remove(topic));
+        let got = self.pulled.iter().map(|topics| of_removed(topics.remove(topic))).sum();
+        self.given_back.iter().for_each(|topics| drop(topics.remove(topic)));
+        for (count, removed) in self.of_removed.iter().zip([put, got]) {
+            count.fetch_add(removed, Ordering::Relaxed);
         }
     }
 }
@@ -125,4 +174,36 @@ fn add(traffic: &NameMap<Traffic>, name: &str, messages: usize, bytes: usize) {
 
 fn queue(broker: &Broker, topic: &str, queue_id: i32) -> MessageQueue {
     MessageQueue { broker_name: broker.settings().broker.broker_name.clone(), queue_id, topic: topic.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_do_not_shrink_when_topics_and_groups_go() {
+        let stats = Stats::new(false);
+        for topic in ["T", "U", "SYSTEM"] {
+            stats.stored(topic, 4, 100);
+            stats.pulled("G", topic, 2, 50);
+            stats.pulled("H", topic, 1, 50);
+        }
+        let totals = || stats.messages_of_users(|topic| topic == "SYSTEM");
+        assert_eq!(totals(), [8, 6]);
+        stats.remove_topic("T");
+        stats.remove_topic("T");
+        assert_eq!(totals(), [8, 6]);
+        stats.pulled("G", "U", 5, 50);
+        assert_eq!(totals(), [8, 11]);
+    }
+
+    #[test]
+    fn only_what_took_long_is_remembered() {
+        let stats = Stats::new(false);
+        for (micros, has_found) in [(999, true), (7000, false), (2000, true)] {
+            stats.read_took(Duration::from_micros(micros), has_found);
+            stats.put_took(Duration::from_micros(micros));
+        }
+        assert_eq!((stats.longest_read.into_inner(), stats.missed.into_inner(), stats.put_times.longest()), (7, 1, 7));
+    }
 }

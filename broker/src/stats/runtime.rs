@@ -5,10 +5,12 @@
 //! capacities as configured.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use apogee_remoting::protocol::kv::KVTable;
 use apogee_remoting::{Command, ResponseCode, json};
 
+use super::recent::Count;
 use crate::topic::is_system_topic;
 use crate::{Broker, names, schedule};
 
@@ -63,25 +65,25 @@ fn traffic(broker: &Broker, put: &mut impl FnMut(&str, String)) {
     let stats = &broker.stats;
     let stored = stats.all_stored.counts();
     let (stored, stored_bytes) = (stored.messages, stored.bytes);
-    let three = |rate: f64| format!("{rate:?} {rate:?} {rate:?}");
     put("putMessageTimesTotal", stored.max(1).to_string());
     put("putMessageSizeTotal", stored_bytes.to_string());
     put("putMessageAverageSize", (stored_bytes as f64 / stored.max(1) as f64).to_string());
-    put("putMessageFailedTimes", "0".to_owned());
-    put("putMessageEntireTimeMax", "0".to_owned());
-    put("getMessageEntireTimeMax", "0".to_owned());
-    put("putMessageDistributeTime", "null".to_owned());
-    put("putTps", three(stats.all_stored.per_second()));
-    put("getFoundTps", three(stats.all_pulled.per_second()));
-    put("getTransferredTps", three(stats.all_pulled.per_second()));
-    put("getTotalTps", three(stats.all_pulled.per_second()));
-    put("getMissTps", three(0.0));
-    put("putLatency99", "0.00".to_owned());
-    put("putLatency999", "0.00".to_owned());
+    put("putMessageFailedTimes", stats.refused.load(Ordering::Relaxed).to_string());
+    put("putMessageEntireTimeMax", stats.put_times.longest().to_string());
+    put("getMessageEntireTimeMax", stats.longest_read.load(Ordering::Relaxed).to_string());
+    put("putMessageDistributeTime", stats.put_times.distribution());
+    put("putTps", stats.seconds.rates(Count::Put));
+    put("getFoundTps", stats.seconds.rates(Count::Found));
+    put("getTransferredTps", stats.seconds.rates(Count::Transferred));
+    put("getTotalTps", stats.seconds.rates_of_pulls());
+    put("getMissTps", stats.seconds.rates(Count::Missed));
+    put("putLatency99", format!("{:.2}", stats.put_times.percentile(0.99)));
+    put("putLatency999", format!("{:.2}", stats.put_times.percentile(0.999)));
+    let [yesterday, today] = stats.mornings.totals();
     let [stored, pulled] = stats.messages_of_users(|topic| is_system_topic(&broker.settings(), topic));
-    for (kind, now) in [("Put", stored), ("Get", pulled)] {
-        put(&format!("msg{kind}TotalYesterdayMorning"), "0".to_owned());
-        put(&format!("msg{kind}TotalTodayMorning"), "0".to_owned());
+    for (at, (kind, now)) in [("Put", stored), ("Get", pulled)].into_iter().enumerate() {
+        put(&format!("msg{kind}TotalYesterdayMorning"), yesterday[at].to_string());
+        put(&format!("msg{kind}TotalTodayMorning"), today[at].to_string());
         put(&format!("msg{kind}TotalTodayNow"), now.to_string());
     }
 }
