@@ -15,6 +15,7 @@ mod marks;
 mod name_map;
 #[cfg(test)]
 mod power_loss;
+mod progress;
 pub mod queue;
 pub mod read;
 mod stop;

@@ -2,7 +2,9 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use thiserror::Error;
 use tracing::{error, warn};
@@ -10,8 +12,9 @@ use tracing::{error, warn};
 use super::arrival::ArrivalListener;
 use super::bit_map::BitMaps;
 use super::delay::DelayLevels;
-use super::progress::{Progress, Published};
+use super::progress::{Progress as Reached, Published};
 use super::units::QueueBuilder;
+use crate::progress::Progress;
 use crate::queue::QueueTable;
 use crate::read::RecordSource;
 use crate::read::record::{At, RecordFields};
@@ -169,7 +172,7 @@ impl Dispatch {
     }
 
     /// How far dispatching came, with the last record's time.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> Reached {
         self.published.get()
     }
 
@@ -181,7 +184,7 @@ impl Dispatch {
     /// Goes on from another place: a log that lost its end to a new master.
     pub fn reset(&self, position: i64) {
         let consumers = self.consumers.lock();
-        self.published.set(Progress { position, ..self.published.get() });
+        self.published.set(Reached { position, ..self.published.get() });
         drop(consumers);
     }
 
@@ -191,6 +194,18 @@ impl Dispatch {
     /// The log cannot be read or is damaged; [`Dispatch::position`] stays at the place.
     pub fn catch_up(&self) -> Result<(), DispatchError> {
         while self.step()? {}
+        Ok(())
+    }
+
+    /// The same, telling how far it has come where it takes longer than a time.
+    ///
+    /// # Errors
+    /// As [`Dispatch::catch_up`].
+    pub(crate) fn catch_up_telling(&self, what: &'static str, tell_every: Duration) -> Result<(), DispatchError> {
+        let mut progress = Progress::new(what, self.position(), self.log.max_offset(), tell_every);
+        while self.step()? {
+            progress.at(self.position());
+        }
         Ok(())
     }
 
@@ -240,8 +255,13 @@ impl Dispatch {
         stepped.map(|()| moved)
     }
 
-    fn window(&self, position: i64, at_most: usize) -> Result<Option<bytes::Bytes>, DispatchError> {
-        self.log.window(position, at_most).map_err(|source| DispatchError::Read { position, source })
+    fn window(&self, position: i64, at_most: usize) -> Result<Option<Bytes>, DispatchError> {
+        let window = self.log.window(position, at_most);
+        let mut window = window.map_err(|source| DispatchError::Read { position, source })?;
+        if let Some(window) = &mut window {
+            window.truncate(STRETCH.max(at_most));
+        }
+        Ok(window)
     }
 
     fn behind(&self, position: i64) -> Result<Option<i64>, DispatchError> {
@@ -252,7 +272,7 @@ impl Dispatch {
     fn walk(
         &self,
         window: &[u8],
-        progress: &mut Progress,
+        progress: &mut Reached,
         consumers: &mut [Box<dyn RecordConsumer>],
     ) -> Result<Option<usize>, DispatchError> {
         let mut rest = window;
@@ -302,6 +322,8 @@ impl Dispatch {
 
 /// Bytes of the log read at once where it is not mapped.
 const WINDOW: usize = 1 << 20;
+/// Bytes of the log walked at once where it is mapped.
+const STRETCH: usize = 32 << 20;
 /// Bytes of the log after which the position is published.
 const PUBLISH: i32 = 64 * 1024;
 

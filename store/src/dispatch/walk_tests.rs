@@ -208,7 +208,7 @@ fn the_thread_follows_appends_and_stops_behind_the_last() {
     let dispatch = Arc::new(dispatch);
     let waker = Waker::default();
     let dispatcher = Dispatcher::start(Arc::clone(&dispatch), waker.clone()).unwrap();
-    let synced = Arc::new(Mutex::new(Progress::default()));
+    let synced = Arc::new(Mutex::new(Reached::default()));
     let sink = Arc::clone(&synced);
     let flusher =
         QueueFlusher::start(Arc::clone(&queues), Arc::clone(&dispatch), FlushIntervals::default(), move |progress| {

@@ -27,13 +27,14 @@ pub struct IndexBuilder {
 
 impl IndexBuilder {
     /// Starts the thread. `finished` is told the end time (ms) of each file that is full and synced: the
-    /// checkpoint's to keep.
+    /// checkpoint's to keep. How far a longer walk has come is told after each `tell_every`.
     ///
     /// # Errors
     /// A file cannot be read, or the system has no thread to give.
     pub fn start(
         index: Arc<IndexTable>,
         log: Arc<dyn RecordSource>,
+        tell_every: Duration,
         finished: impl FnMut(i64) + Send + 'static,
     ) -> io::Result<Self> {
         let resume = index.resume(log.min_offset())?;
@@ -43,7 +44,7 @@ impl IndexBuilder {
         let stop = Arc::new(Stop::default());
         let thread = {
             let (index, walk, stop) = (Arc::clone(&index), Arc::clone(&walk), Arc::clone(&stop));
-            thread::Builder::new().name("index".to_owned()).spawn(move || run(&index, &walk, &stop))?
+            thread::Builder::new().name("index".to_owned()).spawn(move || run(&index, &walk, &stop, tell_every))?
         };
         Ok(Self { index, walk, stop, thread: Some(thread) })
     }
@@ -86,13 +87,13 @@ impl Drop for IndexBuilder {
     }
 }
 
-fn run(index: &IndexTable, walk: &Dispatch, stop: &Stop) -> io::Result<()> {
+fn run(index: &IndexTable, walk: &Dispatch, stop: &Stop, tell_every: Duration) -> io::Result<()> {
     let mut flushed = Instant::now();
     let mut flushed_at = walk.position();
     let mut failed = false;
     loop {
         let stopped = stop.wait(LOOK);
-        let mut result = walk.catch_up().map_err(io::Error::other);
+        let mut result = walk.catch_up_telling("indexing the commit log", tell_every).map_err(io::Error::other);
         if stopped {
             result = result.and(index.finish());
         } else if flushed.elapsed() >= FLUSH && flushed_at != walk.position() {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use thiserror::Error;
 use tracing::{info, warn};
@@ -25,17 +26,20 @@ pub struct RecoverFrom {
     pub dispatched_record: Option<i64>,
     /// Store time (ms) up to which log and queues are on disk; 0 when not known.
     pub synced_timestamp: i64,
+    /// How often is told how far the check has come.
+    pub tell_every: Duration,
 }
 
 impl RecoverFrom {
     /// What a checkpoint tells.
-    pub(crate) fn checkpoint(positions: &Positions, clean: bool) -> Self {
+    pub(crate) fn checkpoint(positions: &Positions, clean: bool, tell_every: Duration) -> Self {
         Self {
             clean,
             synced_record: positions.synced_record,
             // 0: 4.x does not write it
             dispatched_record: Some(positions.dispatched_record).filter(|record| *record > 0),
             synced_timestamp: positions.synced_timestamp(),
+            tell_every,
         }
     }
 }
@@ -79,7 +83,7 @@ impl CommitLog {
         let io = |source| RecoverError::Io { directory: directory.clone(), source };
         let mut scan = Scan::new(&segments, options.require_property_crc).ending_at_zeros(known.clean);
         let (from, not_older) = start(&mut scan, &segments, known).map_err(io)?;
-        let found = scan.run(from, not_older).map_err(io)?;
+        let found = scan.run(from, not_older, known.tell_every).map_err(io)?;
         info!(from, end = found.end, clean = known.clean, "commit log checked");
         segments.delete_from(found.end + 1)?;
         // Behind the end everything must be zero: what is appended there later must not run into old bytes that look

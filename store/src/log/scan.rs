@@ -1,14 +1,15 @@
 //! Walking over the log's bytes to find where its good records end.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use apogee_remoting::message::record::{BLANK_HEAD, Entry, MAGIC_V1, Record, RecordError};
 use memchr::memchr_iter;
-use tracing::{error, info, warn};
+use tracing::{error, warn};
 
 use super::segment::Segment;
 use super::segments::Segments;
+use crate::progress::Progress;
 use crate::queue::is_topic_name;
 
 /// What the scan found.
@@ -66,9 +67,12 @@ impl<'a> Scan<'a> {
     /// Bad bytes with good records behind them do not end the walk: they are reported and passed over. A record
     /// behind them counts as good only when it is not older than what stands before them, for at the end of a log
     /// that was once cut there may be records of its former end.
-    pub(super) fn run(&mut self, from: i64, not_older: i64) -> io::Result<Found> {
+    ///
+    /// How far it has come is told after each `tell_every`.
+    pub(super) fn run(&mut self, from: i64, not_older: i64, tell_every: Duration) -> io::Result<Found> {
         let mut found = Found { end: from, last_timestamp: not_older, damage: Vec::new(), clean_end: true };
-        let mut progress = Progress::new(from, self.segments);
+        let to = self.segments.list().last().map_or(from, |last| last.end());
+        let mut progress = Progress::new("checking the commit log", from, to, tell_every);
         while self.segments.find(found.end).is_some() {
             progress.at(found.end);
             match self.entry(found.end)? {
@@ -220,30 +224,6 @@ pub(super) fn are_properties(bytes: &[u8]) -> bool {
     bytes.last() != Some(&0) && std::str::from_utf8(bytes).is_ok()
 }
 
-/// Tells how far a long scan came.
-struct Progress {
-    from: i64,
-    to: i64,
-    next: Instant,
-}
-
-impl Progress {
-    fn new(from: i64, segments: &Segments) -> Self {
-        let to = segments.list().last().map_or(from, |last| last.end());
-        Self { from, to, next: Instant::now() + EVERY }
-    }
-
-    fn at(&mut self, at: i64) {
-        // a clock look-up per record costs less than its checksum
-        if Instant::now() >= self.next {
-            self.next += EVERY;
-            let percent = (at - self.from) * 100 / (self.to - self.from).max(1);
-            info!(at, end = self.to, percent, "checking the commit log");
-        }
-    }
-}
-
 const CHUNK: usize = 1 << 20;
 /// Bytes of a record up to and with its physical offset.
 const HEAD: usize = 36;
-const EVERY: Duration = Duration::from_secs(1);

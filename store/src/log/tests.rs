@@ -399,9 +399,9 @@ fn a_known_record_shortens_the_check() {
 #[test]
 fn a_checkpoint_of_4x_names_no_dispatched_record() {
     let positions = Positions { log_timestamp: 8, queue_timestamp: 7, ..Positions::default() };
-    let known = RecoverFrom::checkpoint(&positions, true);
+    let known = RecoverFrom::checkpoint(&positions, true, Duration::ZERO);
     assert_eq!((known.dispatched_record, known.synced_record, known.synced_timestamp), (None, None, 7));
-    let known = RecoverFrom::checkpoint(&Positions { dispatched_record: 5, ..positions }, true);
+    let known = RecoverFrom::checkpoint(&Positions { dispatched_record: 5, ..positions }, true, Duration::ZERO);
     assert_eq!(known.dispatched_record, Some(5));
 }
 

@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -48,7 +49,18 @@ impl<F: Fn(i64, Unit) -> bool + Sync> RecordAt for Records<F> {
 
 fn loaded(records: &dyn RecordAt, log_min: i64, log_end: i64, clean: bool) -> Loaded<'_> {
     let before_repair = &|| Ok(());
-    Loaded { log_min, log_end, clean, checked_from: log_end, dispatched: 0, known_ends: &[], records, before_repair }
+    let tell_every = Duration::ZERO;
+    Loaded {
+        log_min,
+        log_end,
+        clean,
+        checked_from: log_end,
+        dispatched: 0,
+        known_ends: &[],
+        records,
+        before_repair,
+        tell_every,
+    }
 }
 
 #[test]

@@ -4,7 +4,10 @@
 //! it again from where the good part ends.
 
 use std::io;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use super::ends::KnownEnd;
@@ -13,6 +16,7 @@ use super::layout::QueueKind;
 use super::queue::Queue;
 use super::table::QueueTable;
 use super::unit::Unit;
+use crate::progress::Progress;
 
 /// The log's side of recovery.
 pub trait RecordAt: Sync {
@@ -41,6 +45,8 @@ pub struct Loaded<'a> {
     pub records: &'a dyn RecordAt,
     /// Called before anything is changed that the next start could not find out again from files and checkpoint.
     pub before_repair: &'a (dyn Fn() -> io::Result<()> + Sync),
+    /// How often is told how far it has come.
+    pub tell_every: Duration,
 }
 
 impl QueueTable {
@@ -55,6 +61,8 @@ impl QueueTable {
     pub fn recover(&self, log: Loaded<'_>) -> io::Result<Option<i64>> {
         let queues = self.discover()?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let progress = Progress::new("reading consume queues", 0, queues.len() as i64, log.tell_every);
+        let (progress, read) = (&Mutex::new(progress), &AtomicI64::new(0));
         let share = queues.len().div_ceil(threads).max(1);
         let ends: Vec<io::Result<QueueEnd>> = std::thread::scope(|scope| {
             let workers: Vec<_> = queues
@@ -64,6 +72,11 @@ impl QueueTable {
                         let mut all = QueueEnd::default();
                         for queue in part {
                             all.add(&queue.recover(log)?);
+                            let read = read.fetch_add(1, Ordering::Relaxed) + 1;
+                            // who finds it taken has nothing newer to tell
+                            if let Some(mut progress) = progress.try_lock() {
+                                progress.at(read);
+                            }
                         }
                         Ok(all)
                     })

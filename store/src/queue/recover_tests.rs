@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -24,6 +25,7 @@ fn good(n: i64) -> Unit {
 fn log(records: i64, clean: bool) -> Loaded<'static> {
     let end = records * 100;
     Loaded {
+        tell_every: Duration::ZERO,
         log_min: 0,
         log_end: end,
         clean,

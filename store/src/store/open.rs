@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use apogee_config::{BrokerRole, MessageStoreConfig};
@@ -24,6 +25,8 @@ use crate::marks::{AbortMark, StoreLock};
 use crate::queue::{Known, KnownEnds, Loaded, QueueTable};
 use crate::read::{ReadLimits, RecordSource, record_at};
 
+/// How often a long start tells how far it has come.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 /// Descriptors of consume-queue files that are open at a time.
 const QUEUE_DESCRIPTORS: usize = 512;
 
@@ -63,6 +66,19 @@ impl Store {
     /// Opens the store, and recovers what an unclean stop left behind. The listener of `hooks` is told of every message
     /// that can be read from now on.
     pub fn open(config: &MessageStoreConfig, hooks: impl Into<Hooks>) -> Result<Arc<Self>, OpenError> {
+        Self::open_telling(config, hooks, TELL_EVERY)
+    }
+
+    /// The same; where something of it takes longer than `tell_every`, the log tells after each such time how far it has
+    /// come, and how long it will still take. Otherwise it does after each second.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_telling(
+        config: &MessageStoreConfig,
+        hooks: impl Into<Hooks>,
+        tell_every: Duration,
+    ) -> Result<Arc<Self>, OpenError> {
         let hooks = hooks.into();
         let root = PathBuf::from(&config.store_path_root_dir);
         let io = |source| OpenError::Io { root: root.clone(), source };
@@ -77,7 +93,7 @@ impl Store {
         let abort = AbortMark::new(&root);
         let clean = !abort.is_set().map_err(io)?;
         let checkpoint = Arc::new(Checkpoint::open(&root).map_err(io)?);
-        let known = RecoverFrom::checkpoint(&checkpoint.positions(), clean);
+        let known = RecoverFrom::checkpoint(&checkpoint.positions(), clean, tell_every);
         let waker = Waker::default();
         let (log, checked_from) = CommitLog::recover(LogOptions::from_config(config), known, waker.clone())?;
         let (min, end) = (log.min_offset(), log.max_offset());
@@ -87,12 +103,22 @@ impl Store {
         // Before anything is derived or appended: from here on a stop is an unclean one.
         let repair = Repair::new(&checkpoint, known_ends, once);
         let opened = abort.set().map_err(io).and_then(|()| {
-            let derived = Derived::complete(config, &log, &delays, known, checked_from, &hooks, &repair)?;
+            let (derived, index) = thread::scope(|scope| {
+                // neither needs the other
+                let index = scope.spawn(|| open_index(config, &log, clean));
+                let derived = Derived::complete(config, &log, &delays, known, checked_from, &hooks, &repair);
+                (derived, index.join())
+            });
+            let derived = derived?;
+            let panicked = |_| Err(io::Error::other("opening the index panicked"));
+            let index = index.unwrap_or_else(panicked).map_err(io)?;
             let dispatch = Arc::new(derived.dispatch.with_listener(Arc::clone(&hooks.listener)));
             let queues = derived.queues;
             let ends = Arc::clone(&repair.known_ends);
             let synced = Synced::new(Arc::clone(&log), Arc::clone(&queues), Arc::clone(&checkpoint), ends);
-            let threads = start_threads(config, &log, &queues, &dispatch, synced, waker, clean).map_err(io)?;
+            // first: what fails here is to leave everything as it was, and the flush writes
+            let index = index.map(|index| start_index(index, &log, &checkpoint, tell_every)).transpose().map_err(io)?;
+            let threads = start_threads(config, &queues, &dispatch, synced, waker, index).map_err(io)?;
             Ok((queues, dispatch, threads))
         });
         let (queues, dispatch, threads) = opened.inspect_err(|_| {
@@ -217,6 +243,7 @@ impl Derived {
             known_ends: if is_built_anew { &[] } else { &repair.once.ends },
             records: &**log,
             before_repair: &|| repair.begin(),
+            tell_every: known.tell_every,
         };
         let missing_from = queues.recover(loaded).map_err(io)?;
         let from = match (missing_from, known.clean) {
@@ -242,7 +269,7 @@ impl Derived {
                 .with_bit_maps(hooks.bit_maps.clone())
         };
         // Nobody waits for old messages, so the listener comes after them.
-        let dispatch = dispatch_from(from.max(min), min, walk, repair, &io)?;
+        let dispatch = dispatch_from(from.max(min), min, walk, repair, known.tell_every, &io)?;
         queues.settle().map_err(io)?;
         queues.correct_min_offsets(min).map_err(io)?;
         queues.reset_next_offsets();
@@ -257,12 +284,13 @@ fn dispatch_from(
     min: i64,
     walk: impl Fn(i64) -> Dispatch,
     repair: &Repair<'_>,
+    tell_every: Duration,
     io: &impl Fn(io::Error) -> OpenError,
 ) -> Result<Dispatch, OpenError> {
     let mut is_second = false;
     loop {
         let dispatch = if from > min { walk(from).refusing_gaps() } else { walk(from) };
-        match dispatch.catch_up() {
+        match dispatch.catch_up_telling("putting messages into consume queues", tell_every) {
             Err(DispatchError::UnitsMissing { behind, .. }) => {
                 repair.begin().map_err(io)?;
                 from = if is_second { min } else { behind.max(min) };
@@ -286,16 +314,12 @@ fn behind(log: &CommitLog, offset: Option<i64>) -> io::Result<i64> {
 
 fn start_threads(
     config: &MessageStoreConfig,
-    log: &Arc<CommitLog>,
     queues: &Arc<QueueTable>,
     dispatch: &Arc<Dispatch>,
     synced: Synced,
     waker: Waker,
-    clean: bool,
+    index: Option<IndexBuilder>,
 ) -> io::Result<Threads> {
-    // first: what fails here is to leave everything as it was, and the flush writes
-    let indexed = config.message_index_enable && config.index_file_write_enable;
-    let index = if indexed { Some(start_index(config, log, synced.checkpoint(), clean)?) } else { None };
     let intervals = flush_intervals(config);
     let queue_flusher = QueueFlusher::start(Arc::clone(queues), Arc::clone(dispatch), intervals, move |progress| {
         synced.queues_reached(progress);
@@ -312,17 +336,25 @@ pub(super) fn flush_intervals(config: &MessageStoreConfig) -> FlushIntervals {
     }
 }
 
-fn start_index(
-    config: &MessageStoreConfig,
-    log: &Arc<CommitLog>,
-    checkpoint: &Arc<Checkpoint>,
-    clean: bool,
-) -> io::Result<IndexBuilder> {
+/// The index, where one is to be built.
+fn open_index(config: &MessageStoreConfig, log: &CommitLog, clean: bool) -> io::Result<Option<IndexTable>> {
+    if !config.message_index_enable || !config.index_file_write_enable {
+        return Ok(None);
+    }
     let directory = PathBuf::from(&config.store_path_root_dir).join("index");
     let (slots, items) = (config.max_hash_slot_num.max(1) as usize, config.max_index_num.max(1) as usize);
-    let table = Arc::new(IndexTable::open(directory, slots, items, &**log, clean)?);
+    IndexTable::open(directory, slots, items, log, clean).map(Some)
+}
+
+fn start_index(
+    index: IndexTable,
+    log: &Arc<CommitLog>,
+    checkpoint: &Arc<Checkpoint>,
+    tell_every: Duration,
+) -> io::Result<IndexBuilder> {
     let checkpoint = Arc::clone(checkpoint);
-    IndexBuilder::start(table, Arc::clone(log) as Arc<dyn RecordSource>, move |end_time| {
+    let log = Arc::clone(log) as Arc<dyn RecordSource>;
+    IndexBuilder::start(Arc::new(index), log, tell_every, move |end_time| {
         let updated =
             checkpoint.update(|positions| positions.index_timestamp = positions.index_timestamp.max(end_time));
         if let Err(error) = updated {

@@ -33,10 +33,6 @@ impl Synced {
         Self { log, queues, checkpoint, known_ends, written: Mutex::default(), ahead: Mutex::default() }
     }
 
-    pub(super) fn checkpoint(&self) -> &Arc<Checkpoint> {
-        &self.checkpoint
-    }
-
     /// The queues are on disk up to a place.
     pub(super) fn queues_reached(&self, progress: Progress) {
         // the time first: it is then not later than the position's
