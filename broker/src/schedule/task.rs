@@ -26,7 +26,13 @@ pub(crate) async fn run(broker: Arc<Broker>) {
 /// Delivers until nothing more is due; answers when there will be.
 fn deliver_due(broker: &Broker) -> i64 {
     let version_step = broker.settings().broker.delay_offset_update_version_step.max(1) as u64;
-    let delivered = |topic: &str, size| broker.stats.stored(topic, 1, size);
+    let counts = broker.settings().store.enable_schedule_message_stats;
+    let delivered = |topic: &str, size| {
+        broker.stats.stored(topic, 1, size);
+        if counts {
+            broker.stats.delivered(size);
+        }
+    };
     let elsewhere = |draft: &Draft<'_>| Handle::current().block_on(replication::send_elsewhere(broker, draft));
     let elsewhere: Option<&Elsewhere<'_>> = if broker.replication.owns_log() { None } else { Some(&elsewhere) };
     let mut delivery = Delivery { store: &broker.store, version_step, delivered, elsewhere };

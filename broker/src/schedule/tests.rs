@@ -1,5 +1,6 @@
 //! Delivery with times that the tests choose.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,9 +12,10 @@ use apogee_remoting::message::record::{Draft, Record};
 use apogee_store::Hooks;
 
 use super::alarm::NEVER;
-use super::deliver::Delivery;
+use super::deliver::{Delivery, Elsewhere};
 use super::*;
 use crate::clock::Clock;
+use crate::replication::NotTaken;
 
 struct Fixture {
     folder: tempfile::TempDir,
@@ -158,6 +160,38 @@ fn a_level_keeps_its_order_and_does_not_hold_up_others() {
     assert_eq!(fixture.deliver(stored + 2000), NEVER);
     let delivered: Vec<String> = fixture.delivered().into_iter().filter(|body| body != "other").collect();
     assert_eq!(delivered, many);
+}
+
+/// What `enableScheduleAsyncDeliver` is for.
+#[test]
+fn a_level_whose_messages_are_refused_keeps_its_order_and_holds_up_no_other() {
+    let fixture = Fixture::new("1s 2s");
+    let stored = ["busy", "after"].map(|body| fixture.send(1, body)).into_iter().max().unwrap();
+    let stored = stored.max(fixture.send(2, "other"));
+    let (taken, is_busy) = (RefCell::new(Vec::new()), Cell::new(true));
+    let elsewhere = |draft: &Draft<'_>| {
+        let body = String::from_utf8(draft.body.to_vec()).unwrap();
+        if body == "busy" && is_busy.get() {
+            return Err(NotTaken::Nobody(draft.topic.to_owned()));
+        }
+        taken.borrow_mut().push(body);
+        Ok(())
+    };
+    let turn = |now| {
+        let delivered = |_: &str, _| {};
+        let elsewhere: Option<&Elsewhere<'_>> = Some(&elsewhere);
+        fixture.schedule.deliver(&mut Delivery { store: &fixture.store, version_step: 1, delivered, elsewhere }, now)
+    };
+    turn(stored + 2000);
+    assert_eq!(*taken.borrow(), ["other"]);
+    let stored = stored.max(fixture.send(2, "another"));
+    turn(stored + 4000);
+    assert_eq!(*taken.borrow(), ["other", "another"]);
+    assert_eq!(fixture.schedule.offsets.all(), BTreeMap::from([(2, 2)]));
+    is_busy.set(false);
+    turn(stored + 4100);
+    assert_eq!(*taken.borrow(), ["other", "another", "busy", "after"]);
+    assert_eq!(fixture.schedule.offsets.all(), BTreeMap::from([(1, 2), (2, 2)]));
 }
 
 #[test]

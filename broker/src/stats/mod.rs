@@ -26,6 +26,7 @@ pub(crate) use traffic::Span;
 pub(crate) use view::view;
 
 use crate::Broker;
+use crate::names::SCHEDULE_TOPIC;
 use put_times::PutTimes;
 use recent::{Mornings, Seconds};
 use traffic::Traffic;
@@ -77,6 +78,11 @@ impl Stats {
     pub(crate) fn pulled(&self, group: &str, topic: &str, messages: usize, bytes: usize) {
         self.all_pulled.add(messages, bytes);
         add_of_group(&self.pulled, self.counted(group), self.counted(topic), messages, bytes);
+    }
+
+    /// Counts a delayed message that was delivered: as pulled by a group that the reference has for that.
+    pub(crate) fn delivered(&self, bytes: usize) {
+        add_of_group(&self.pulled, SCHEDULE_CONSUMER, SCHEDULE_TOPIC, 1, bytes);
     }
 
     /// Counts a put that the store refused.
@@ -171,6 +177,8 @@ fn add(traffic: &NameMap<Traffic>, name: &str, messages: usize, bytes: usize) {
         None => traffic.entry(Arc::from(name)).or_default().add(messages, bytes),
     }
 }
+
+const SCHEDULE_CONSUMER: &str = "SCHEDULE_CONSUMER";
 
 fn queue(broker: &Broker, topic: &str, queue_id: i32) -> MessageQueue {
     MessageQueue { broker_name: broker.settings().broker.broker_name.clone(), queue_id, topic: topic.to_owned() }
