@@ -8,7 +8,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use apogee_remoting::message::record::Record;
+use apogee_remoting::message::record::{Draft, Record};
 use harness::{Golden, contents, lines, mqstore};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -239,6 +239,21 @@ fn entries(bytes: &[u8]) -> Vec<Range<usize>> {
         at += size as usize;
     }
     found
+}
+
+/// As in the reference, whatever its properties name.
+#[test]
+fn a_batch_is_in_no_light_queue() {
+    let golden = Golden::unpack("lmq");
+    let store = golden.open();
+    let properties = "INNER_NUM\x011\x02INNER_MULTI_DISPATCH\x01%LMQ%beta\x02INNER_MULTI_QUEUE_OFFSET\x0140\x02";
+    let draft = Draft::new("GoldenLmqParent", 0, ([127, 0, 0, 1], 10_911).into(), b"batch");
+    store.append_inner_batch(&Draft { sys_flag: 0xC0, properties: properties.as_bytes(), ..draft }, 1).unwrap();
+    store.close().unwrap();
+    drop(store);
+    mqstore(&["verify", &golden.dir()]).well();
+    mqstore(&["rebuild", &golden.dir()]).well();
+    mqstore(&["verify", &golden.dir()]).well();
 }
 
 /// And makes no message of what is none.

@@ -39,7 +39,7 @@ pub(crate) fn named<'a>(topic: &str, properties: Properties<'a>) -> Option<impl 
 
 /// The queues, with their number and the offset in each, that the record of a message was put into besides its own.
 /// `queue_id` is its own number: names of old versions may be those of topics.
-pub fn queues_of<'a>(
+pub(crate) fn queues_of<'a>(
     topic: &str,
     queue_id: i32,
     properties: Properties<'a>,

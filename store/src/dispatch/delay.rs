@@ -1,5 +1,12 @@
 //! Delay levels: how long a message of SCHEDULE_TOPIC_XXXX waits.
 
+use std::sync::LazyLock;
+
+use apogee_remoting::message::java_hash;
+use apogee_remoting::message::properties::{Name, key};
+
+use crate::read::record::RecordFields;
+
 /// Delays in ms, level 1 first (messageDelayLevel).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelayLevels(Vec<i64>);
@@ -42,6 +49,19 @@ impl DelayLevels {
         let level = usize::try_from(level).ok()?.min(self.0.len());
         self.0.get(level.checked_sub(1)?).copied()
     }
+
+    /// What the unit of a record has as tags code in a queue without an extension: the hash of its tags, in
+    /// SCHEDULE_TOPIC_XXXX the time of delivery, ms.
+    pub fn tags_code(&self, record: &RecordFields<'_>) -> i64 {
+        if record.topic == SCHEDULE_TOPIC
+            && let Some(level) = record.properties.get_number(key::DELAY)
+            && level > 0
+        {
+            // a level without a delay waits a second, as in the reference
+            return record.store_timestamp + self.delay(level).unwrap_or(1000);
+        }
+        java_hash::tags_code(record.properties.find(&TAGS))
+    }
 }
 
 impl Default for DelayLevels {
@@ -51,6 +71,10 @@ impl Default for DelayLevels {
         Self([1000, 5000, 10_000, 30_000].into_iter().chain(minutes).collect())
     }
 }
+
+static TAGS: LazyLock<Name> = LazyLock::new(|| Name::new(b"TAGS\x01"));
+
+pub(super) const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
 
 #[cfg(test)]
 mod tests {

@@ -1,17 +1,14 @@
 //! Making queue units.
 
 use std::io;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use apogee_remoting::message::java_hash::tags_code;
-use apogee_remoting::message::properties::{Name, key};
 use tracing::error;
 
 use super::arrival::{Arrival, ArrivalListener};
 use super::bit_map::BitMaps;
 use super::delay::DelayLevels;
 use super::walk::DispatchError;
-use crate::light;
 use crate::queue::{Appended, Entry, Queue, QueueKind, QueueTable, Unit, is_queued};
 use crate::read::record::RecordFields;
 
@@ -52,27 +49,15 @@ impl QueueBuilder {
         if !is_queued(record.sys_flag) {
             return Ok(());
         }
-        let unit =
-            Unit { physical_offset: record.physical_offset, size: record.size, tags_code: self.tags_code(record) };
+        let tags_code = self.delays.tags_code(record);
+        let unit = Unit { physical_offset: record.physical_offset, size: record.size, tags_code };
         self.put(record, record.topic, record.queue_id, record.queue_offset, unit)?;
-        // as in the reference, a batch is in its own queue alone
-        if self.light_queues && record.inner_batch().is_none() {
-            for (name, queue_id, offset) in light::queues_of(record.topic, record.queue_id, record.properties) {
+        if self.light_queues {
+            for (name, queue_id, offset) in record.light_queues() {
                 self.put(record, name, queue_id, offset, unit)?;
             }
         }
         Ok(())
-    }
-
-    fn tags_code(&self, record: &RecordFields<'_>) -> i64 {
-        if record.topic == SCHEDULE_TOPIC
-            && let Some(level) = record.properties.get_number(key::DELAY)
-            && level > 0
-        {
-            // a level without a delay waits a second, as in the reference
-            return record.store_timestamp + self.delays.delay(level).unwrap_or(1000);
-        }
-        tags_code(record.properties.find(&TAGS))
     }
 
     fn put(
@@ -132,7 +117,3 @@ impl QueueBuilder {
         queue.append(Entry { offset, count, unit, store_timestamp: record.store_timestamp }, &bit_map)
     }
 }
-
-static TAGS: LazyLock<Name> = LazyLock::new(|| Name::new(b"TAGS\x01"));
-
-pub(super) const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";

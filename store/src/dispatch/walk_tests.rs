@@ -4,7 +4,7 @@ use apogee_remoting::message::sys_flag::{TRANSACTION_PREPARED, TRANSACTION_ROLLB
 use tempfile::TempDir;
 
 use super::*;
-use crate::dispatch::units::SCHEDULE_TOPIC;
+use crate::dispatch::delay::SCHEDULE_TOPIC;
 use crate::dispatch::{Arrival, Dispatcher, FlushIntervals, QueueFlusher, Waker};
 use crate::queue::Unit;
 use crate::read::memory_log::{MemoryLog, TestRecord};

@@ -26,5 +26,4 @@ pub use queue::{Appended, Queue};
 pub use recover::{Loaded, RecordAt};
 pub use table::QueueTable;
 pub(crate) use table::is_topic_name;
-pub(crate) use unit::is_queued;
-pub use unit::{UNIT_SIZE, Unit};
+pub use unit::{UNIT_SIZE, Unit, is_queued};

@@ -73,7 +73,7 @@ pub(super) const MAX_EXTENSION_PLACE: i64 = (i32::MIN as i64).wrapping_sub(i64::
 
 /// Whether a record with these bits is in a queue. Half messages of old versions and rollback marks are not: an offset
 /// taken for one would be a hole that hides what is behind it.
-pub(crate) fn is_queued(sys_flag: i32) -> bool {
+pub fn is_queued(sys_flag: i32) -> bool {
     !matches!(sys_flag & sys_flag::TRANSACTION_TYPE, sys_flag::TRANSACTION_PREPARED | sys_flag::TRANSACTION_ROLLBACK)
 }
 

@@ -77,8 +77,14 @@ impl<'a> RecordFields<'a> {
         if self.topic == topic {
             return self.queue_id == queue_id && self.queue_offset == queue_offset;
         }
-        light::queues_of(self.topic, self.queue_id, self.properties)
-            .any(|queue| queue == (topic, queue_id, queue_offset))
+        self.light_queues().any(|queue| queue == (topic, queue_id, queue_offset))
+    }
+
+    /// The light queues that the record was also put into, each with its number and the offset there. As in the reference, a
+    /// batch is in its own queue alone.
+    pub fn light_queues(&self) -> impl Iterator<Item = (&'a str, i32, i64)> + use<'a> {
+        let is_single = self.inner_batch().is_none();
+        is_single.then(|| light::queues_of(self.topic, self.queue_id, self.properties)).into_iter().flatten()
     }
 
     /// First queue offset and number of the messages in the record of a batch; `None` for a record that is one message.
@@ -254,6 +260,10 @@ mod tests {
                 && !fields.is_of("%LMQ%a", 0, 4)
                 && !fields.is_of("u", 0, 1)
         );
+        assert_eq!(fields.light_queues().collect::<Vec<_>>(), [("%LMQ%a", 0, 1), ("%LMQ%b", 0, 4)]);
+        let properties = [fields.properties.as_bytes(), b"INNER_BASE\x017\x02INNER_NUM\x012\x02"].concat();
+        let batch = RecordFields { sys_flag: 0xC0, properties: Properties::new(&properties), ..fields };
+        assert!(batch.is_of("t", 2, 7) && !batch.is_of("%LMQ%a", 0, 1) && batch.light_queues().next().is_none());
     }
 
     proptest! {
