@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use apogee_store::queue::KnownEnds;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
@@ -30,6 +31,9 @@ pub(crate) fn run(arguments: &RebuildArguments) -> Result<Outcome, Error> {
     let log = layout.log()?;
     let end = log.find_end()?;
     let made = Derive::like(&layout)?.make(log, end, fresh)?;
+    // what is known of the old ones does not hold for the new ones
+    let (mut known_ends, _) = KnownEnds::open(root).map_err(at(root))?;
+    known_ends.forget().map_err(at(root))?;
     if layout.has_extensions() && root.join(QUEUES).exists() {
         fs::rename(root.join(QUEUES), &aside).map_err(at(&aside))?;
         sync(root)?;

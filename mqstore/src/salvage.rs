@@ -111,14 +111,14 @@ fn copy_log(log: &LogFiles, directory: &Path, output: &mut Output) -> Result<Cop
     Ok(copied)
 }
 
-/// Copies what is neither log, nor made from it, nor the mark of an open store.
+/// Copies what is neither log, nor made from it or about what is, nor the mark of an open store.
 fn copy_other(path: &Path, target: &Path) -> Result<(), Error> {
     let Some(name) = path.file_name() else { return Ok(()) };
     let is_left = |left: &str| {
         let of_rebuild = name.to_str().and_then(|name| name.strip_prefix(left)).unwrap_or("-");
         ["", ".rebuild", ".old"].contains(&of_rebuild)
     };
-    if DERIVED.into_iter().chain(["commitlog", "checkpoint", "abort", "lock"]).any(is_left) {
+    if DERIVED.into_iter().chain(["commitlog", "checkpoint", "queueEnds", "abort", "lock"]).any(is_left) {
         return Ok(());
     }
     copy(path, &target.join(name))

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Record;
+use apogee_store::queue::KnownEnds;
 use apogee_store::{AbortMark, Checkpoint, Hooks, QueueKind, Store};
 
 use crate::Outcome;
@@ -97,7 +98,7 @@ fn tell_what_goes(log: &LogFiles, place: i64) -> Result<i64, Error> {
     Ok(end)
 }
 
-/// Lets the checkpoint know nothing of what goes.
+/// Lets the checkpoint know nothing of what goes, and nobody how far queues were on disk.
 fn forget(root: &Path, place: i64, newest: i64) -> Result<(), Error> {
     let path = root.join("checkpoint");
     let updated = Checkpoint::open(root).and_then(|checkpoint| {
@@ -111,7 +112,9 @@ fn forget(root: &Path, place: i64, newest: i64) -> Result<(), Error> {
             positions.synced_record = None;
         })
     });
-    updated.map_err(at(&path))
+    updated.map_err(at(&path))?;
+    let (mut known_ends, _) = KnownEnds::open(root).map_err(at(root))?;
+    known_ends.forget().map_err(at(root))
 }
 
 /// Removes files from the last one on, then zeros the rest of the one that holds the place, from its end backwards: what is

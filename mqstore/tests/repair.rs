@@ -4,6 +4,7 @@
 mod harness;
 
 use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -233,6 +234,25 @@ fn salvage_passes_over_lost_files_and_file_ends() {
     for record in kept {
         assert!(salvaged.contains(record), "{record}");
     }
+}
+
+/// What was known of queues before does not hold for those that are made anew.
+#[test]
+fn known_ends_of_queues_are_forgotten() {
+    let golden = Golden::unpack("plain-5x");
+    golden.open().close().unwrap();
+    let known = golden.path().join("queueEnds");
+    let written = fs::read(&known).unwrap();
+    let target = golden.beside("salvaged");
+    mqstore(&["salvage", &golden.dir(), &target]).well();
+    assert!(!Path::new(&target).join("queueEnds").exists());
+    mqstore(&["rebuild", &golden.dir()]).well();
+    assert!(!known.exists());
+    fs::write(&known, written).unwrap();
+    // the recovery cannot replace it
+    fs::create_dir(golden.path().join("queueEnds.tmp")).unwrap();
+    mqstore(&["truncate", &golden.dir(), "--at", "262144", "--yes"]).well();
+    assert!(!known.exists());
 }
 
 #[test]
