@@ -1,6 +1,5 @@
 //! Making consume queues and index from the log, by the store's own dispatcher and index builder.
 
-use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -76,22 +75,16 @@ impl Derive {
         let queues = Arc::new(queues);
         let log = Arc::clone(&source) as Arc<dyn RecordSource>;
         let shown = Shown(Progress::new("queues", from, end));
-        let known = self.known_topics()?;
         let bits = FormerBits { root: self.root.clone(), queues: Arc::clone(&self.queues) };
         let bits = self.extended.then(|| Arc::new(bits) as Arc<dyn BitMaps>);
         Dispatch::new(Arc::clone(&log), Arc::clone(&queues), from)
             .with_delays(self.rules.delays.clone())
             .with_light_queues(self.rules.light_queues)
+            .with_known_before(end)
             .with_bit_maps(bits)
             .with_consumer(Box::new(shown))
             .catch_up()?;
         queues.settle().map_err(at(&queue_root))?;
-        for topic in queues.topics() {
-            // light topics are in no table
-            if !topic.starts_with("%LMQ%") && known.as_ref().is_some_and(|known| !known.contains(&*topic)) {
-                queues.delete_topic(&topic, end).map_err(at(&queue_root))?;
-            }
-        }
         queues.flush(0).map_err(at(&queue_root))?;
         if self.indexed {
             fs::create_dir_all(&index_root).map_err(at(&index_root))?;
@@ -133,13 +126,6 @@ impl Derive {
             Ok(())
         })?;
         Ok(kept)
-    }
-
-    /// Topics that get queues: the log still has records of topics that were deleted. `None`: all, because nothing tells
-    /// what was deleted.
-    fn known_topics(&self) -> Result<Option<HashSet<String>>, Error> {
-        let Some(table) = self.rules.topics.names().filter(|_| self.queues.exist()) else { return Ok(None) };
-        Ok(Some(table.map(str::to_owned).chain(self.queues.topics()?).collect()))
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use apogee_config::{BrokerSettings, MessageStoreConfig};
 use apogee_store::StoreLock;
 use apogee_store::dispatch::DelayLevels;
+use apogee_store::light::is_light;
 use jiff::Timestamp;
 
 use crate::arguments::StoreOptions;
@@ -146,7 +147,7 @@ impl Layout {
 
     /// Whether messages are also in the light queues they name: configured so, or there are such queues.
     pub(crate) fn has_light_queues(&self, queues: &QueueFiles) -> Result<bool, Error> {
-        Ok(self.config.enable_multi_dispatch || queues.topics()?.iter().any(|topic| topic.starts_with("%LMQ%")))
+        Ok(self.config.enable_multi_dispatch || queues.topics()?.iter().any(|topic| is_light(topic)))
     }
 }
 

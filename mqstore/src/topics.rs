@@ -1,11 +1,12 @@
 //! What is known of topics: their table, and the kinds of their queues.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
 use apogee_remoting::json;
 use apogee_store::QueueKind;
+use apogee_store::light::is_light;
 use apogee_store::queue::QueueKinds;
 use serde_json::Value;
 
@@ -17,8 +18,8 @@ use crate::queue::QueueFiles;
 pub(crate) struct Topics {
     /// Kinds of queues by topics.json; `None` when it cannot be read.
     table: Option<HashMap<String, QueueKind>>,
-    /// Topics that have batch queues on disk.
-    batch: HashSet<String>,
+    /// Kinds of the queues on disk; `None` without a directory for them.
+    queues: Option<HashMap<String, QueueKind>>,
 }
 
 impl Topics {
@@ -27,13 +28,12 @@ impl Topics {
     /// # Errors
     /// A directory cannot be read.
     pub(crate) fn of(root: &Path, queues: &QueueFiles) -> Result<Self, Error> {
-        let mut batch = HashSet::new();
+        let mut kinds = HashMap::new();
         for topic in queues.topics()? {
-            if queues.ids(&topic)?.iter().any(|(kind, _)| *kind == QueueKind::Batch) {
-                batch.insert(topic);
-            }
+            let is_batch = queues.ids(&topic)?.iter().any(|(kind, _)| *kind == QueueKind::Batch);
+            kinds.insert(topic, if is_batch { QueueKind::Batch } else { QueueKind::Simple });
         }
-        Ok(Self { table: table(root), batch })
+        Ok(Self { table: table(root), queues: queues.exist().then_some(kinds) })
     }
 
     /// Whether topics.json has it; `None` when nobody knows.
@@ -41,21 +41,22 @@ impl Topics {
         Some(self.table.as_ref()?.contains_key(topic))
     }
 
-    /// The names in topics.json; `None` when nobody knows them.
-    pub(crate) fn names(&self) -> Option<impl Iterator<Item = &str>> {
-        Some(self.table.as_ref()?.keys().map(String::as_str))
-    }
-
     /// Of which kind its queues are: as topics.json says, else as they are.
     pub(crate) fn kind(&self, topic: &str) -> QueueKind {
-        self.queue_kind(topic)
-            .unwrap_or_else(|| if self.batch.contains(topic) { QueueKind::Batch } else { QueueKind::Simple })
+        self.queue_kind(topic).unwrap_or_default()
     }
 }
 
 impl QueueKinds for Topics {
     fn queue_kind(&self, topic: &str) -> Option<QueueKind> {
-        self.table.as_ref()?.get(topic).copied()
+        [&self.table, &self.queues].into_iter().flatten().find_map(|kinds| kinds.get(topic)).copied()
+    }
+
+    /// What has neither queues nor an entry in topics.json was deleted; everything is known where one of the two is lost.
+    fn is_known(&self, topic: &str) -> bool {
+        let (Some(table), Some(queues)) = (&self.table, &self.queues) else { return true };
+        // light topics are in no table
+        table.contains_key(topic) || queues.contains_key(topic) || is_light(topic)
     }
 }
 
