@@ -5,6 +5,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"
@@ -23,7 +24,7 @@ class Server:
     def __init__(self, start, home, settings):
         self.home = home
         home.mkdir(exist_ok=True)
-        self.port = free_ports()
+        self.port = free_port()
         text = f"listenPort={self.port}\n" + settings.format(home=home, ha=self.port + 1)
         (home / "server.properties").write_text(text)
         environment = {**os.environ, "ROCKETMQ_HOME": str(home),
@@ -55,14 +56,20 @@ class Server:
         self.process.wait()
 
 
-def free_ports():
-    """A port that is free, as are those that a broker takes beside it: two below and one above."""
-    for port in range(24002 + os.getpid() % 4000, 32000, 7):
-        try:
-            for other in (port, port - 2, port + 1):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", other))
-            return port
-        except OSError:
-            continue
-    sys.exit("no free ports")
+def free_port():
+    """A port that is free, as are those that a broker takes beside it: two below and one above. Each call gives another one."""
+    with free_port.lock:
+        for port in free_port.candidates:
+            try:
+                for other in (port, port - 2, port + 1):
+                    with socket.socket() as probe:
+                        probe.bind(("127.0.0.1", other))
+                return port
+            except OSError:
+                continue
+    raise OSError("no free ports")
+
+
+free_port.lock = threading.Lock()
+# Below the range that the system gives to outgoing connections.
+free_port.candidates = iter(range(16002 + os.getpid() % 8000, 32000, 7))

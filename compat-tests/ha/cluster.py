@@ -4,17 +4,15 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-SCRIPTS = HERE.parent.parent / "scripts"
 sys.path.insert(0, str(HERE.parent / "differential"))
 
 import frames  # noqa: E402 (it lies in the other folder)
+from servers import SCRIPTS, free_port  # noqa: E402
 
 OURS = "apogee"
 PATIENCE = 120
@@ -133,24 +131,3 @@ def wait(is_true, what, patience=PATIENCE):
         if time.monotonic() > deadline:
             raise Failed(f"in vain waited for: {what}")
         time.sleep(0.05)
-
-
-def free_port():
-    """A port that is free, as are those that a broker takes beside it. Each call gives another one."""
-    with free_port.lock:
-        while free_port.next < 32000:
-            port = free_port.next
-            free_port.next += 7
-            try:
-                for other in (port, port - 2, port + 1):
-                    with socket.socket() as probe:
-                        probe.bind(("127.0.0.1", other))
-                return port
-            except OSError:
-                pass
-        raise Failed("no free ports")
-
-
-free_port.lock = threading.Lock()
-# Below the range that the system gives to outgoing connections.
-free_port.next = 16002 + os.getpid() % 8000
