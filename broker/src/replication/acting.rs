@@ -63,7 +63,10 @@ pub(crate) async fn send_elsewhere(broker: &Broker, draft: &Draft<'_>) -> Result
         return Err(NotTaken::NotAllowed);
     }
     let query = Command::request(RequestCode::GET_ROUTEINFO_BY_TOPIC).with_field("topic", draft.topic);
-    let answer = succeeded("the name server", broker.name_servers.call_any(query, TIMEOUT).await?)?;
+    let answer = broker.name_servers.call_any(query, TIMEOUT).await?;
+    if answer.response_code() != ResponseCode::SUCCESS {
+        return Err(refused("the name server", &answer));
+    }
     let route: TopicRouteData = json::from_slice(&answer.body.bytes())?;
     let queues = route.queue_datas.iter().filter(|queues| {
         queues.perm & PERM_WRITE != 0
@@ -96,16 +99,13 @@ pub(crate) async fn send_elsewhere(broker: &Broker, draft: &Draft<'_>) -> Result
         max_reconsume_times: None,
     };
     let request = Command::request(RequestCode::SEND_MESSAGE).with_header(&header).with_body(draft.body.to_vec());
-    succeeded(address, broker.client.call(address, request, TIMEOUT).await?).map(drop)
+    let answer = broker.client.call(address, request, TIMEOUT).await?;
+    if STORED.contains(&answer.response_code()) { Ok(()) } else { Err(refused(address, &answer)) }
 }
 
-fn succeeded(who: &str, answer: Command) -> Result<Command, NotTaken> {
-    let code = answer.response_code();
-    if code == ResponseCode::SUCCESS {
-        return Ok(answer);
-    }
+fn refused(who: &str, answer: &Command) -> NotTaken {
     let remark = answer.remark.as_deref().unwrap_or_default().to_owned();
-    Err(NotTaken::Refused { address: who.to_owned(), code, remark })
+    NotTaken::Refused { address: who.to_owned(), code: answer.response_code(), remark }
 }
 
 fn address_of<'a>(route: &'a TopicRouteData, broker_name: &str) -> Option<&'a str> {
@@ -113,4 +113,11 @@ fn address_of<'a>(route: &'a TopicRouteData, broker_name: &str) -> Option<&'a st
     broker.broker_addrs.get(&MASTER_ID).map(String::as_str)
 }
 
+/// What a broker answers that has a message, on its disk and its slaves in time or not: it is not sent again.
+const STORED: [ResponseCode; 4] = [
+    ResponseCode::SUCCESS,
+    ResponseCode::FLUSH_DISK_TIMEOUT,
+    ResponseCode::SLAVE_NOT_AVAILABLE,
+    ResponseCode::FLUSH_SLAVE_TIMEOUT,
+];
 const TIMEOUT: Duration = Duration::from_secs(3);
