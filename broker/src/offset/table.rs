@@ -113,7 +113,9 @@ impl OffsetTable {
                 *version = theirs.data_version;
             }
         }
-        for (key, offsets) in theirs.offset_table {
+        let light = theirs.lmq_offset_table.into_iter().flatten();
+        let light = light.map(|(key, offset)| (key, [(LIGHT_QUEUE_ID, offset)].into()));
+        for (key, offsets) in theirs.offset_table.into_iter().chain(light) {
             self.restore(&key, |topic| {
                 for (queue_id, offset) in offsets {
                     let own = topic.consumed.entry(queue_id).or_insert(offset);
@@ -311,5 +313,28 @@ impl OffsetTable {
         };
         self.changes.fetch_add(1, Ordering::Release);
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saved(plain: i64, light: i64) -> ConsumerOffsetSerializeWrapper {
+        ConsumerOffsetSerializeWrapper {
+            offset_table: [("T@g".to_owned(), [(1, plain)].into())].into(),
+            lmq_offset_table: Some([("%LMQ%a@%LMQ%g".to_owned(), light)].into()),
+            ..ConsumerOffsetSerializeWrapper::default()
+        }
+    }
+
+    #[test]
+    fn what_another_broker_has_further_is_taken_over() {
+        for (theirs, expected) in [(saved(6, 8), [6, 8]), (saved(4, 8), [5, 8]), (saved(6, 6), [6, 7])] {
+            let table = OffsetTable::new(saved(5, 7), true, Clock);
+            table.take_further(theirs);
+            let own = [table.consumed("g", "T", 1), table.consumed("%LMQ%g", "%LMQ%a", 3)];
+            assert_eq!(own, expected.map(Some));
+        }
     }
 }
