@@ -7,10 +7,8 @@ mod harness;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use apogee_config::BrokerSettings;
-use apogee_remoting::client::{Client, ClientOptions};
 use apogee_remoting::message::record::{Record, entries};
 use apogee_remoting::protocol::filter::{ConsumerFilterData, ConsumerFilters};
 use apogee_remoting::protocol::heartbeat::{ConsumerData, HeartbeatData};
@@ -20,11 +18,10 @@ use apogee_remoting::protocol::schedule::DelayOffsetSerializeWrapper;
 use apogee_remoting::protocol::send_back::ConsumerSendMsgBackRequestHeader;
 use apogee_remoting::protocol::subscription::SubscriptionData;
 use apogee_remoting::protocol::transaction::{CheckTransactionStateRequestHeader, EndTransactionRequestHeader};
-use apogee_remoting::server::{Peer, Reply, Service};
 use apogee_remoting::{Command, RequestCode, json};
-use harness::{TIMEOUT, TestBroker, pull_header};
+use harness::producer::Producer;
+use harness::{TestBroker, pull_header};
 use serde::Deserialize;
-use tokio::sync::mpsc;
 
 const SCHEDULE_TOPIC: &str = "SCHEDULE_TOPIC_XXXX";
 
@@ -109,15 +106,11 @@ async fn pending_halves_are_checked_back() {
     })
     .await;
     let before = ends(&broker, "GoldenTx").await;
-    let (questions, mut asked) = mpsc::unbounded_channel();
-    let client = Client::with_service(ClientOptions::default(), Arc::new(Questions(questions)));
-    let heartbeat = r#"{"clientID":"p","consumerDataSet":[],"producerDataSet":[{"groupName":"GoldenTxProducer"}]}"#;
-    let heartbeat = Command::request(RequestCode::HEART_BEAT).with_body(heartbeat.to_owned());
-    client.call(&broker.address, heartbeat, TIMEOUT).await.unwrap();
+    let mut producer = Producer::connect(&broker.address, "GoldenTxProducer").await.unwrap();
 
     let mut numbers = BTreeSet::new();
     while numbers.len() < 2 {
-        let question = tokio::time::timeout(TIMEOUT, asked.recv()).await.unwrap().unwrap();
+        let question = producer.question().await;
         let header: CheckTransactionStateRequestHeader<'_> = question.header().unwrap();
         let bytes = question.body.bytes();
         let message = Record::parse(&bytes).unwrap();
@@ -138,18 +131,6 @@ async fn pending_halves_are_checked_back() {
     assert_eq!(numbers, BTreeSet::from([42, 43]));
     broker.wait_for("both", async |broker| (ends(broker, "GoldenTx").await == before + 2).then_some(())).await;
     broker.stop().await;
-}
-
-struct Questions(mpsc::UnboundedSender<Command>);
-
-impl Service for Questions {
-    fn call(&self, _: &Arc<Peer>, request: Command) -> Reply {
-        if request.request_code() == RequestCode::CHECK_TRANSACTION_STATE {
-            // The test may be over.
-            let _ = self.0.send(request);
-        }
-        Reply::Never
-    }
 }
 
 /// Expressions that are registered in the file, and others, let the same messages pass as in the reference.

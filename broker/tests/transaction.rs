@@ -5,20 +5,17 @@
 mod harness;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use apogee_config::BrokerSettings;
-use apogee_remoting::client::{Client, ClientOptions};
 use apogee_remoting::message::id::OffsetMessageId;
 use apogee_remoting::message::record::{Record, entries};
 use apogee_remoting::protocol::offset::{ConsumerOffsetSerializeWrapper, GetMaxOffsetRequestHeader};
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::protocol::transaction::{CheckTransactionStateRequestHeader, EndTransactionRequestHeader};
-use apogee_remoting::server::{Peer, Reply, Service};
 use apogee_remoting::{Command, RequestCode, ResponseCode, json};
-use harness::{TIMEOUT, TestBroker, pull_header, send_header};
-use tokio::sync::mpsc;
+use harness::producer::Producer;
+use harness::{TestBroker, pull_header, send_header};
 
 const HALF_TOPIC: &str = "RMQ_SYS_TRANS_HALF_TOPIC";
 const NOTES_TOPIC: &str = "RMQ_SYS_TRANS_OP_HALF_TOPIC";
@@ -113,7 +110,7 @@ async fn transactions_can_be_switched_off() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_producer_is_asked_and_its_late_answer_counts_once() {
     let broker = TestBroker::start_with(checked).await;
-    let mut producer = Producer::connect(&broker).await;
+    let mut producer = Producer::connect(&broker.address, "PG").await.unwrap();
     let half = Half::send(&broker, HALF, 1).await;
     let question = producer.question().await;
     let header: CheckTransactionStateRequestHeader<'_> = question.header().unwrap();
@@ -147,7 +144,7 @@ async fn a_half_that_nobody_ends_is_given_up_and_can_be_taken_up_again() {
     let given_up = Message::wait(&broker, GIVEN_UP_TOPIC, 0, 0).await;
     assert!(given_up.has("TRANSACTION_CHECK_TIMES\u{1}2\u{2}") && given_up.has("REAL_TOPIC\u{1}T\u{2}"));
 
-    let mut producer = Producer::connect(&broker).await;
+    let mut producer = Producer::connect(&broker.address, "PG").await.unwrap();
     let resume = Command::request(RequestCode::RESUME_CHECK_HALF_MESSAGE).with_field("msgId", &given_up.id);
     broker.ok(resume).await;
     let question = producer.question().await;
@@ -172,7 +169,7 @@ async fn a_restart_knows_which_halves_ended() {
     broker.ok(committed.end(COMMIT)).await;
     broker.ok(rolled_back.end(ROLLBACK)).await;
     let broker = broker.restart().await;
-    let mut producer = Producer::connect(&broker).await;
+    let mut producer = Producer::connect(&broker.address, "PG").await.unwrap();
     let question = producer.question().await;
     let bytes = question.body.bytes();
     let message = Record::parse(&bytes).unwrap();
@@ -256,40 +253,6 @@ impl Half {
 
     fn end(&self, commit_or_rollback: i32) -> Command {
         TestBroker::request(RequestCode::END_TRANSACTION, &self.header(commit_or_rollback))
-    }
-}
-
-/// A connected producer that only takes questions.
-struct Producer {
-    _client: Client,
-    questions: mpsc::UnboundedReceiver<Command>,
-}
-
-struct Questions(mpsc::UnboundedSender<Command>);
-
-impl Service for Questions {
-    fn call(&self, _: &Arc<Peer>, request: Command) -> Reply {
-        if request.request_code() == RequestCode::CHECK_TRANSACTION_STATE {
-            // The test may be over.
-            let _ = self.0.send(request);
-        }
-        Reply::Never
-    }
-}
-
-impl Producer {
-    async fn connect(broker: &TestBroker) -> Self {
-        let (questions, received) = mpsc::unbounded_channel();
-        let client = Client::with_service(ClientOptions::default(), Arc::new(Questions(questions)));
-        let heartbeat = r#"{"clientID":"p","consumerDataSet":[],"producerDataSet":[{"groupName":"PG"}]}"#;
-        let heartbeat = Command::request(RequestCode::HEART_BEAT).with_body(heartbeat.to_owned());
-        let answer = client.call(&broker.address, heartbeat, TIMEOUT).await.unwrap();
-        assert_eq!(answer.response_code(), ResponseCode::SUCCESS);
-        Self { _client: client, questions: received }
-    }
-
-    async fn question(&mut self) -> Command {
-        tokio::time::timeout(TIMEOUT, self.questions.recv()).await.unwrap().unwrap()
     }
 }
 

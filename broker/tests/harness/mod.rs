@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod producer;
 pub mod site;
 
 use std::net::TcpListener;
@@ -66,9 +67,7 @@ impl TestBroker {
 
     /// Ends the broker as a signal does and starts it again on the same files and ports.
     pub async fn restart(self) -> Self {
-        drop(self.client);
-        self.running.stop().await;
-        Box::pin(Self::run(self.folder, self.settings, self.serialization)).await
+        Box::pin(self.pause().await.go_on()).await
     }
 
     /// The same with changed settings.
@@ -79,10 +78,9 @@ impl TestBroker {
 
     /// Ends the broker, lets `change` at its store folder, and starts it again, if it starts.
     pub async fn restart_after(self, change: impl FnOnce(&Path)) -> Result<Self, StartError> {
-        drop(self.client);
-        self.running.stop().await;
-        change(Path::new(&self.settings.store.store_path_root_dir));
-        Box::pin(Self::try_run(self.folder, self.settings, self.serialization)).await
+        let paused = self.pause().await;
+        change(Path::new(&paused.settings.store.store_path_root_dir));
+        Box::pin(Self::try_run(paused.folder, paused.settings, paused.serialization)).await
     }
 
     /// Ends the broker as a signal does.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use apogee_remoting::ResponseCode;
-use tokio::time::{MissedTickBehavior, interval};
 
 use crate::harness::site::Site;
 use crate::harness::{TIMEOUT, new_client};
-use crate::{QUEUES, found, header, kills, send, some_time};
+use crate::{QUEUES, found, header, kills, pace, send, some_time};
 
 const TOPIC: &str = "Delayed";
 /// One of two levels, so that both are delivered while messages of both are sent.
@@ -67,8 +66,7 @@ impl Sender {
     /// Sends until the broker no longer answers.
     async fn work(mut self, address: String) -> Self {
         let client = new_client();
-        let mut pace = interval(Duration::from_millis(2));
-        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut pace = pace(2);
         loop {
             pace.tick().await;
             let number = self.sent * QUEUES as usize + self.queue_id as usize;

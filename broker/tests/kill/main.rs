@@ -17,6 +17,7 @@ use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
 use harness::{TIMEOUT, pull_header, send_header};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 fn kills() -> usize {
     std::env::var("APOGEE_KILLS").map_or(5, |kills| kills.parse().unwrap())
@@ -25,6 +26,13 @@ fn kills() -> usize {
 /// Waits up to the moment of a kill.
 async fn some_time(millis: std::ops::Range<u64>) {
     tokio::time::sleep(Duration::from_millis(fastrand::u64(millis))).await;
+}
+
+/// Ticks every so many ms; what a busy machine misses does not come in a burst.
+fn pace(millis: u64) -> Interval {
+    let mut pace = interval(Duration::from_millis(millis));
+    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    pace
 }
 
 /// A message whose body is its number.

@@ -5,21 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use apogee_remoting::client::{Client, ClientOptions};
+use apogee_remoting::client::Client;
 use apogee_remoting::message::id::OffsetMessageId;
 use apogee_remoting::message::record::Record;
 use apogee_remoting::protocol::offset::{GetMaxOffsetRequestHeader, QueryConsumerOffsetRequestHeader};
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::protocol::transaction::{CheckTransactionStateRequestHeader, EndTransactionRequestHeader};
-use apogee_remoting::server::{Peer, Reply, Service};
 use apogee_remoting::{Command, RequestCode, ResponseCode};
 use parking_lot::Mutex;
-use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval};
 
+use crate::harness::producer::Producer;
 use crate::harness::site::Site;
 use crate::harness::{TIMEOUT, new_client};
-use crate::{QUEUES, found, header, kills, send, some_time};
+use crate::{QUEUES, found, header, kills, pace, send, some_time};
 
 const TOPIC: &str = "Ended";
 const HALF_TOPIC: &str = "RMQ_SYS_TRANS_HALF_TOPIC";
@@ -126,8 +124,7 @@ impl Sender {
     /// Sends until the broker no longer answers.
     async fn work(mut self, address: String) -> Self {
         let client = new_client();
-        let mut pace = interval(Duration::from_millis(3));
-        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut pace = pace(3);
         loop {
             pace.tick().await;
             let number = self.sent * QUEUES as usize + self.queue_id as usize;
@@ -175,33 +172,16 @@ fn end(
 
 /// A producer that ends what it is asked about, until the broker no longer answers.
 async fn answer_checks(address: String, committing: Arc<Mutex<BTreeSet<usize>>>) {
-    let (questions, mut asked) = mpsc::unbounded_channel();
-    let client = Client::with_service(ClientOptions::default(), Arc::new(Questions(questions)));
-    let heartbeat = r#"{"clientID":"p","consumerDataSet":[],"producerDataSet":[{"groupName":"PG"}]}"#;
-    let heartbeat = Command::request(RequestCode::HEART_BEAT).with_body(heartbeat.to_owned());
-    if client.call(&address, heartbeat, TIMEOUT).await.is_err() {
-        return;
-    }
-    while let Some(question) = asked.recv().await {
+    let Ok(mut producer) = Producer::connect(&address, "PG").await else { return };
+    loop {
+        let question = producer.any_question().await;
         let header: CheckTransactionStateRequestHeader<'_> = question.header().unwrap();
         let bytes = question.body.bytes();
         let number = std::str::from_utf8(Record::parse(&bytes).unwrap().body).unwrap().parse().unwrap();
         let end = end(number, header.commit_log_offset, header.tran_state_table_offset, true, &committing);
-        if client.call(&address, end, TIMEOUT).await.is_err() {
+        if producer.client.call(&address, end, TIMEOUT).await.is_err() {
             return;
         }
-    }
-}
-
-struct Questions(mpsc::UnboundedSender<Command>);
-
-impl Service for Questions {
-    fn call(&self, _: &Arc<Peer>, request: Command) -> Reply {
-        if request.request_code() == RequestCode::CHECK_TRANSACTION_STATE {
-            // The broker may have been killed meanwhile.
-            let _ = self.0.send(request);
-        }
-        Reply::Never
     }
 }
 
