@@ -175,3 +175,13 @@ fn row(name: &str, value: impl std::fmt::Display) -> String {
 pub fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
+
+/// The middle one of values, or half-way between the middle two; 0 of none.
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    match (values.get(values.len().saturating_sub(1) / 2), values.get(values.len() / 2)) {
+        (Some(low), Some(high)) => f64::midpoint(*low, *high),
+        _ => 0.0,
+    }
+}

@@ -75,6 +75,34 @@ pub struct Options {
     pub json: bool,
 }
 
+impl Options {
+    /// Single messages, as many as the broker can take over eight connections: what the others vary.
+    pub fn closed_loop(broker: &str, body: usize, duration: f64) -> Self {
+        Self {
+            broker: broker.to_owned(),
+            server_pid: None,
+            connections: 8,
+            in_flight: 64,
+            rate: None,
+            threads: 1,
+            body,
+            batch: 1,
+            topic: "apogee-bench".to_owned(),
+            topics: 1,
+            queues: 8,
+            keys: false,
+            properties: Vec::new(),
+            serialization: Serialization::Json,
+            warm_up: 1.0,
+            duration,
+            // Keeps a store below 12 GB.
+            most_gib: 3.5,
+            no_create: false,
+            json: false,
+        }
+    }
+}
+
 /// Measures and prints.
 pub fn run(options: &Options) -> Result<()> {
     measure(options)?.print(options.json)

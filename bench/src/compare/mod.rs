@@ -118,25 +118,9 @@ impl Lab {
     /// The load that experiments vary: single messages, as many as the server can take.
     fn load(&self, server: &Running) -> send::Options {
         send::Options {
-            broker: server.address().to_owned(),
             server_pid: Some(server.pid()),
-            connections: 8,
-            in_flight: 64,
-            rate: None,
-            threads: 1,
-            body: self.body,
-            batch: 1,
-            topic: "apogee-bench".to_owned(),
-            topics: 1,
-            queues: 8,
-            keys: false,
-            properties: Vec::new(),
             serialization: self.serialization,
-            warm_up: 1.0,
-            duration: self.seconds,
-            most_gib: MOST_GIB,
-            no_create: false,
-            json: false,
+            ..send::Options::closed_loop(server.address(), self.body, self.seconds)
         }
     }
 
@@ -154,6 +138,3 @@ impl Lab {
         if self.quick { count / 20 } else { count }
     }
 }
-
-/// Of requests in one measurement: keeps a store below 12 GB.
-const MOST_GIB: f64 = 3.5;

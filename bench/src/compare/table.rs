@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::Kind;
-use crate::report::{Report, ratio};
+use crate::report::{Report, median, ratio};
 
 /// All measurements of one serialisation, in the order of the loads.
 #[derive(Default)]
@@ -65,14 +65,7 @@ impl Results {
     }
 
     fn median(&self, load: usize, kind: Kind, value: fn(&Report) -> f64) -> f64 {
-        let mut values: Vec<f64> = self.reports.get(&(load, kind)).into_iter().flatten().map(value).collect();
-        values.sort_by(f64::total_cmp);
-        let middle = values.len() / 2;
-        match values.len() {
-            0 => 0.0,
-            n if n % 2 == 1 => values[middle],
-            _ => f64::midpoint(values[middle - 1], values[middle]),
-        }
+        median(self.reports.get(&(load, kind)).into_iter().flatten().map(value))
     }
 }
 

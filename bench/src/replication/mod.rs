@@ -16,7 +16,7 @@ use rustix::process::Signal;
 
 use crate::compare::machine::{self, Ballast};
 use crate::compare::servers::{Kind, Running, Site};
-use crate::report::{Latency, ratio};
+use crate::report::{Latency, median, ratio};
 use crate::send;
 use crate::server_process::ServerProcess;
 use crate::wire::Caller;
@@ -175,27 +175,8 @@ impl Options {
     }
 
     fn load(&self, pair: &Pair) -> send::Options {
-        send::Options {
-            broker: pair.master.address().to_owned(),
-            server_pid: None,
-            connections: 8,
-            in_flight: 64,
-            rate: None,
-            threads: 1,
-            body: self.body,
-            batch: 1,
-            topic: "apogee-bench".to_owned(),
-            topics: 1,
-            queues: 8,
-            keys: false,
-            properties: Vec::new(),
-            serialization: Serialization::Json,
-            warm_up: 1.0,
-            duration: if self.quick { 2.0 } else { self.duration },
-            most_gib: 3.5,
-            no_create: false,
-            json: false,
-        }
+        let duration = if self.quick { 2.0 } else { self.duration };
+        send::Options::closed_loop(pair.master.address(), self.body, duration)
     }
 }
 
@@ -240,15 +221,6 @@ fn log_end(address: &str) -> Result<i64> {
     let answer = Caller::connect(address)?.call(&Command::request(RequestCode::GET_BROKER_RUNTIME_INFO))?;
     let table: KVTable = json::from_slice(&answer.body.bytes())?;
     Ok(table.table.get("commitLogMaxOffset").context("the broker does not say where its log ends")?.parse()?)
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    match (values.get(values.len().saturating_sub(1) / 2), values.get(values.len() / 2)) {
-        (Some(low), Some(high)) => f64::midpoint(*low, *high),
-        _ => 0.0,
-    }
 }
 
 type Measure = (&'static str, fn(&Figures) -> f64);
