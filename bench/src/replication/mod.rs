@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use apogee_remoting::protocol::ha::{ExchangeHAInfoRequestHeader, HARuntimeInfo};
 use apogee_remoting::protocol::kv::KVTable;
 use apogee_remoting::{Command, RequestCode, Serialization, json};
 use clap::Args;
@@ -197,23 +198,46 @@ impl Pair {
         let ha_address = relay.as_ref().map_or(master.ha_address(), Relay::address);
         let as_slave = format!("brokerRole=SLAVE\nbrokerId=1\nhaMasterAddress={ha_address}\n{shared}");
         let slave = Running::start(site, kind, Serialization::Json, &as_slave)?;
-        Ok(Self { slave, master, relay })
+        // 5.5.0 takes haMasterAddress from its configuration too early, and loses it.
+        let header = ExchangeHAInfoRequestHeader {
+            master_ha_address: Some(ha_address),
+            master_flush_offset: Some(0),
+            master_address: Some(master.address()),
+        };
+        Caller::connect(slave.address())?
+            .call(&Command::request(RequestCode::EXCHANGE_BROKER_HA_INFO).with_header(&header))?;
+        let pair = Self { slave, master, relay };
+        wait("the slave does not connect to its master", || pair.follows())?;
+        Ok(pair)
+    }
+
+    /// Whether the master knows of its slave.
+    fn follows(&self) -> Result<bool> {
+        let status = Command::request(RequestCode::GET_BROKER_HA_STATUS);
+        let answer = Caller::connect(self.master.address())?.call(&status)?;
+        let info: HARuntimeInfo = json::from_slice(&answer.body.bytes())?;
+        Ok(!info.ha_connection_info.is_empty())
     }
 
     /// Ends when the slave has all that the master has.
     fn caught_up(&self) -> Result<()> {
-        let (end, deadline) = (log_end(self.master.address())?, Instant::now() + PATIENCE);
-        while log_end(self.slave.address())? < end {
-            ensure!(Instant::now() < deadline, "the slave does not come to {end}");
-            thread::sleep(Duration::from_millis(5));
-        }
-        Ok(())
+        let end = log_end(self.master.address())?;
+        wait(&format!("the slave does not come to {end}"), || Ok(log_end(self.slave.address())? >= end))
     }
 
     fn stop(self) -> Result<()> {
         self.slave.stop()?;
         self.master.stop()
     }
+}
+
+fn wait(failure: &str, is_true: impl Fn() -> Result<bool>) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_true()? {
+        ensure!(Instant::now() < deadline, "{failure}");
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
 }
 
 /// Physical offset of the end of a broker's log.
