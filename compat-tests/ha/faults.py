@@ -36,7 +36,7 @@ def bad_network(folder, seed, rounds, master, slave):
         pair.start()
         first_to_slave(pair, load)
         load.start()
-        most, met = 0, {}
+        met = {}
         for n in range(rounds):
             fault = FAULTS[n] if n < len(FAULTS) else choice.choice(FAULTS)
             met[fault.__name__] = met.get(fault.__name__, 0) + 1
@@ -46,7 +46,7 @@ def bad_network(folder, seed, rounds, master, slave):
             for victim in victims:
                 victim.kill()
             if len(victims) == 2:
-                most = max(most, lost_with_master(pair, load, is_sync=True))
+                lost_with_master(pair, load, is_sync=True)
             network.heal()
             for victim in victims:
                 victim.start()

@@ -1,5 +1,5 @@
-//! What a slave takes over from its master besides the log: topics, groups, offsets, modes of consumption, how far a timer wheel is. It asks a master
-//! of either kind by the requests that the reference's slaves use.
+//! What a slave takes over from its master besides the log: topics, groups, offsets, modes of consumption, how far a timer
+//! wheel is. It asks a master of either kind by the requests that the reference's slaves use.
 
 mod back;
 mod pages;
