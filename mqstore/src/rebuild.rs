@@ -32,8 +32,8 @@ pub(crate) fn run(arguments: &RebuildArguments) -> Result<Outcome, Error> {
     let end = log.find_end()?;
     let made = Derive::like(&layout)?.make(log, end, fresh)?;
     // what is known of the old ones does not hold for the new ones
-    let (mut known_ends, _) = KnownEnds::open(root).map_err(at(root))?;
-    known_ends.forget().map_err(at(root))?;
+    let (mut known_ends, known) = KnownEnds::open(root, end).map_err(at(root))?;
+    known_ends.forget(known.deleted).map_err(at(root))?;
     if layout.has_extensions() && root.join(QUEUES).exists() {
         fs::rename(root.join(QUEUES), &aside).map_err(at(&aside))?;
         sync(root)?;

@@ -113,8 +113,8 @@ fn forget(root: &Path, place: i64, newest: i64) -> Result<(), Error> {
         })
     });
     updated.map_err(at(&path))?;
-    let (mut known_ends, _) = KnownEnds::open(root).map_err(at(root))?;
-    known_ends.forget().map_err(at(root))
+    let (mut known_ends, known) = KnownEnds::open(root, place).map_err(at(root))?;
+    known_ends.forget(known.deleted).map_err(at(root))
 }
 
 /// Removes files from the last one on, then zeros the rest of the one that holds the place, from its end backwards: what is

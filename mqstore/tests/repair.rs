@@ -8,6 +8,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use apogee_store::queue::KnownEnds;
 use harness::{Golden, contents, lines, mqstore, start};
 
 #[test]
@@ -242,18 +243,27 @@ fn salvage_passes_over_lost_files_and_file_ends() {
 fn known_ends_of_queues_are_forgotten() {
     let golden = Golden::unpack("plain-5x");
     golden.open().close().unwrap();
-    let known = golden.path().join("queueEnds");
-    let written = fs::read(&known).unwrap();
+    let known = || KnownEnds::open(&golden.path(), i64::MAX).unwrap().1;
+    assert!(!known().ends.is_empty());
     let target = golden.beside("salvaged");
     mqstore(&["salvage", &golden.dir(), &target]).well();
     assert!(!Path::new(&target).join("queueEnds").exists());
     mqstore(&["rebuild", &golden.dir()]).well();
-    assert!(!known.exists());
-    fs::write(&known, written).unwrap();
-    // the recovery cannot replace it
-    fs::create_dir(golden.path().join("queueEnds.tmp")).unwrap();
+    assert!(known().ends.is_empty());
+}
+
+/// Which topics were deleted is still known: of what is cut off nothing comes back, and what is stored there later stays.
+#[test]
+fn deletions_are_known_up_to_where_the_log_is_cut_off() {
+    let golden = Golden::unpack("plain-5x");
+    let known = || KnownEnds::open(&golden.path(), i64::MAX).unwrap();
+    let deleted = [("early", 1000), ("late", 1 << 40)].map(|(topic, end)| (topic.to_owned(), end)).to_vec();
+    known().0.forget(deleted.clone()).unwrap();
+    mqstore(&["rebuild", &golden.dir()]).well();
+    assert_eq!(known().1.deleted[0], deleted[0]);
     mqstore(&["truncate", &golden.dir(), "--at", "262144", "--yes"]).well();
-    assert!(!known.exists());
+    let expected = [("early", 1000), ("late", 262_144)].map(|(topic, end)| (topic.to_owned(), end));
+    assert_eq!(known().1.deleted, expected);
 }
 
 #[test]
