@@ -63,12 +63,13 @@ fn offset(answer: &Command, code: ResponseCode) -> i64 {
     header.queue_offset
 }
 
+/// Asked apart: one connection may wait for the disk itself.
 async fn has(broker: &TestBroker, count: i64) {
     let pull = || TestBroker::request(RequestCode::PULL_MESSAGE, &PullMessageRequestHeader { ..pull_header("G", "T") });
     let expected = count.to_string();
     broker
         .wait_for("all messages", async |broker| {
-            (broker.call(pull()).await.field("nextBeginOffset") == Some(&expected)).then_some(())
+            (broker.call_apart(pull()).await.field("nextBeginOffset") == Some(&expected)).then_some(())
         })
         .await;
 }

@@ -79,12 +79,12 @@ impl Mapping {
         self.map.flush_range(from, to - from)
     }
 
-    /// Tells the kernel whether to read ahead of what is read: not where readers jump.
+    /// Tells the kernel whether to read ahead of what is read in [from, to): not where readers jump.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub(crate) fn set_read_ahead(&self, read_ahead: bool) -> io::Result<()> {
-        self.map.advise(if read_ahead { Advice::Normal } else { Advice::Random })
+    pub(crate) fn set_read_ahead(&self, from: usize, to: usize, read_ahead: bool) -> io::Result<()> {
+        self.map.advise_range(if read_ahead { Advice::Normal } else { Advice::Random }, from, to - from)
     }
 
     /// Whether the kernel has all of [at, at + length) in memory, so that reading it does not wait for the disk.

@@ -120,7 +120,12 @@ impl TestBroker {
         self.client.call(&self.address, request, TIMEOUT).await.unwrap()
     }
 
-    /// The same, for an answer that must say SUCCESS.
+    /// The same on a connection of its own.
+    pub async fn call_apart(&self, request: Command) -> Command {
+        new_client().call(&self.address, request, TIMEOUT).await.unwrap()
+    }
+
+    /// Like [`Self::call`], for an answer that must say SUCCESS.
     pub async fn ok(&self, request: Command) -> Command {
         let answer = self.call(request).await;
         assert_eq!(answer.response_code(), ResponseCode::SUCCESS, "{:?}", answer.remark);

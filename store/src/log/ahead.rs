@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ struct Shared {
     changed: Condvar,
     /// Physical offset at which the appender asks for more pages.
     ask_at: AtomicI64,
+    /// Pages are made present one by one.
+    single: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -57,10 +59,17 @@ impl Ahead {
             state: Mutex::default(),
             changed: Condvar::new(),
             ask_at: AtomicI64::new(i64::MAX),
+            single: AtomicBool::new(false),
         });
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new().name("log-ahead".to_owned()).spawn(move || theirs.run())?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Whether each message is synced. A sync writes whole folios, which the kernel makes as large as 2 MiB where it reads ahead:
+    /// it makes them of single pages then.
+    pub(super) fn set_synced(&self, synced: bool) {
+        self.shared.single.store(synced, Ordering::Relaxed);
     }
 
     /// The file that starts at an offset, made before where possible.
@@ -153,7 +162,7 @@ impl Shared {
         let from = position & !(PAGE - 1);
         let to = (position + window).min(mapping.len());
         if from < to
-            && let Err(error) = mapping.populate(from, to)
+            && let Err(error) = self.make_present(mapping, from, to)
         {
             debug!(%error, "pages of the commit log are not made present ahead");
         }
@@ -165,6 +174,15 @@ impl Shared {
             _ => usize::MAX >> 1,
         };
         self.ask_at.store(start.saturating_add(ask_at as i64), Ordering::Relaxed);
+    }
+
+    fn make_present(&self, mapping: &Mapping, from: usize, to: usize) -> io::Result<()> {
+        if !self.single.load(Ordering::Relaxed) {
+            return mapping.populate(from, to);
+        }
+        mapping.set_read_ahead(from, to, false)?;
+        mapping.populate(from, to)?;
+        mapping.set_read_ahead(from, to, self.segments.reads_ahead())
     }
 
     /// Makes a file without holding the lock; who needs it meanwhile waits.

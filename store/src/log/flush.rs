@@ -1,15 +1,18 @@
-//! The thread that brings the log to disk.
+//! Bringing the log to disk: the thread that does it, and waiting for it.
 
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use tracing::error;
 
 use super::CommitLog;
-use super::group_commit::{NeverReached, Task};
+use super::group_commit::{NeverReached, Task, Turn};
 
 impl CommitLog {
     pub(super) fn start_flushing(self: &Arc<Self>) -> io::Result<JoinHandle<()>> {
@@ -34,16 +37,7 @@ impl CommitLog {
             if task != Task::Reach {
                 next = Instant::now() + changeable.flush_interval;
             }
-            // after a failure nothing is tried again: a second sync may succeed without having written
-            if !self.gate.is_broken()
-                && let Err(error) = self.flush(least)
-            {
-                let why: Arc<str> = error.to_string().into();
-                error!(%error, flushed = self.flushed(), written = self.written(),
-                    "the commit log cannot be synced: no message is taken until the broker is restarted");
-                self.gate.break_down(Arc::clone(&why));
-                self.flushed.end(NeverReached::SyncFailed(why));
-            }
+            self.flush_or_break_down(least);
             if task == Task::Stop {
                 self.flushed.end(NeverReached::Shutdown);
                 return;
@@ -51,7 +45,23 @@ impl CommitLog {
         }
     }
 
-    /// Syncs everything written, if it is at least so many pages.
+    /// Syncs everything written, if it is at least so many pages. A log that cannot be synced takes nothing any more, and whoever
+    /// waits is told.
+    fn flush_or_break_down(&self, least_pages: usize) {
+        let _one_after_the_other = self.syncing.lock();
+        // after a failure nothing is tried again: a second sync may succeed without having written
+        if !self.gate.is_broken()
+            && let Err(error) = self.flush(least_pages)
+        {
+            let why: Arc<str> = error.to_string().into();
+            error!(%error, flushed = self.flushed(), written = self.written(),
+                "the commit log cannot be synced: no message is taken until the broker is restarted");
+            self.gate.break_down(Arc::clone(&why));
+            self.flushed.end(NeverReached::SyncFailed(why));
+        }
+    }
+
+    /// The same, for who holds `syncing`.
     pub(super) fn flush(&self, least_pages: usize) -> io::Result<()> {
         // the time first: it is then not later than the position's
         let timestamp = self.last_timestamp.load(Ordering::Acquire);
@@ -60,6 +70,7 @@ impl CommitLog {
         if from >= to || pages < least_pages as i64 {
             return Ok(());
         }
+        let begun = Instant::now();
         let mut at = from;
         while at < to {
             // a file that was deleted meanwhile needs no sync
@@ -72,8 +83,54 @@ impl CommitLog {
             at = end;
         }
         self.flushed_timestamp.store(timestamp, Ordering::Release);
-        self.flushed.reach(to);
+        self.flushed.reach(to, begun.elapsed(), self.written());
         Ok(())
+    }
+}
+
+/// Waits until everything before a position is on disk; dropping it gives the wait up.
+#[derive(Debug)]
+pub struct Wait {
+    log: Arc<CommitLog>,
+    position: i64,
+    ticket: Option<u64>,
+}
+
+impl Wait {
+    pub(super) fn new(log: &Arc<CommitLog>, position: i64) -> Self {
+        Self { log: Arc::clone(log), position, ticket: None }
+    }
+
+    fn turn(&mut self, waker: &Waker) -> Turn {
+        self.log.flushed.turn(self.position, self.log.written(), &mut self.ticket, waker)
+    }
+}
+
+impl Future for Wait {
+    type Output = Result<(), NeverReached>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut turn = self.turn(context.waker());
+        if turn == Turn::Lead {
+            // Blocks, but for less time than it takes to have another thread do it.
+            self.log.flush_or_break_down(0);
+            turn = self.turn(context.waker());
+        }
+        match turn {
+            Turn::Over(result) => {
+                self.ticket = None;
+                Poll::Ready(result)
+            }
+            Turn::Wait | Turn::Lead => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            self.log.flushed.give_up(ticket, self.log.written());
+        }
     }
 }
 

@@ -29,7 +29,7 @@ mod stretch;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -37,7 +37,8 @@ use parking_lot::Mutex;
 pub use append::{Appended, Batch};
 pub use directories::Directories;
 pub use error::AppendError;
-pub use group_commit::{NeverReached, Wait};
+pub use flush::Wait;
+pub use group_commit::NeverReached;
 pub use options::{Changeable, LogOptions};
 pub use raw::RawError;
 pub(crate) use reader::Reader;
@@ -72,7 +73,9 @@ pub struct CommitLog {
     written: AtomicI64,
     /// Store time of a record at or before the written position.
     last_timestamp: AtomicI64,
-    flushed: Arc<GroupCommit>,
+    flushed: GroupCommit,
+    /// Held by who brings the log to disk.
+    syncing: Mutex<()>,
     /// Store time of a record before the flushed position.
     flushed_timestamp: AtomicI64,
     gate: Gate,
@@ -88,6 +91,7 @@ impl CommitLog {
         let Found { end, last_timestamp, damage, .. } = found;
         let segments = Arc::new(segments);
         let ahead = Ahead::start(Arc::clone(&segments))?;
+        ahead.set_synced(options.changeable.synced);
         let active = match segments.find(end) {
             Some(segment) => {
                 let writer = segment.map_for_writing((end - segment.start()) as usize)?;
@@ -96,6 +100,7 @@ impl CommitLog {
             }
             None => None,
         };
+        let several_processors = thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
         let log = Arc::new(Self {
             changeable: ArcSwap::from_pointee(options.changeable),
             max_body_size: AtomicUsize::new(options.changeable.max_body_size),
@@ -107,7 +112,8 @@ impl CommitLog {
             appender: Mutex::new(Appender { active, position: end, last_timestamp }),
             written: AtomicI64::new(end),
             last_timestamp: AtomicI64::new(last_timestamp),
-            flushed: Arc::new(GroupCommit::new(end)),
+            flushed: GroupCommit::new(end, several_processors),
+            syncing: Mutex::default(),
             flushed_timestamp: AtomicI64::new(last_timestamp),
             gate: Gate::default(),
             ahead,
@@ -134,16 +140,17 @@ impl CommitLog {
         self.flushed_timestamp.load(Ordering::Acquire)
     }
 
-    /// Waits until everything before `position` is on disk; who waits makes the flush thread start at once, for what is
-    /// written.
-    pub fn wait_flushed(&self, position: i64) -> Wait {
-        self.flushed.wait(position)
+    /// Waits until everything before `position` is on disk. For what is written the flush thread starts at once, or one of
+    /// those who wait brings it to disk where that is quick.
+    pub fn wait_flushed(self: &Arc<Self>, position: i64) -> Wait {
+        Wait::new(self, position)
     }
 
     /// Takes over settings that changed.
     pub fn change(&self, changeable: Changeable) {
         self.max_body_size.store(changeable.max_body_size, Ordering::Relaxed);
         self.wake_flush.store(changeable.wake_flush, Ordering::Relaxed);
+        self.ahead.set_synced(changeable.synced);
         self.changeable.store(Arc::new(changeable));
         // it may sleep for an interval that no longer holds
         self.flushed.nudge();

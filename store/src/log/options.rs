@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use apogee_config::MessageStoreConfig;
+use apogee_config::{FlushDiskType, MessageStoreConfig};
 
 use super::directories::Directories;
 use crate::clock::Clock;
@@ -37,6 +37,8 @@ pub struct Changeable {
     pub flush_least_pages: usize,
     /// Every so often everything is flushed (flushCommitLogThoroughInterval).
     pub flush_thorough: Duration,
+    /// Those who append wait until it is on disk (flushDiskType).
+    pub synced: bool,
 }
 
 impl LogOptions {
@@ -63,6 +65,7 @@ impl Changeable {
             wake_flush: config.wake_flush_when_put_message && !config.flush_commit_log_timed,
             flush_least_pages: usize::try_from(config.flush_commit_log_least_pages).unwrap_or(0),
             flush_thorough: ms(config.flush_commit_log_thorough_interval),
+            synced: config.flush_disk_type == FlushDiskType::SyncFlush,
         }
     }
 }

@@ -99,7 +99,7 @@ impl Segment {
     pub(super) fn set_read_ahead(&self, read_ahead: bool) {
         let advice = if read_ahead { Advice::Normal } else { Advice::Random };
         let told = match &*self.mapping.load() {
-            Some(mapping) => mapping.set_read_ahead(read_ahead),
+            Some(mapping) => mapping.set_read_ahead(0, mapping.len(), read_ahead),
             None => Ok(()),
         };
         // It is an advice: what is read stays the same.

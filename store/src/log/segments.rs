@@ -112,6 +112,11 @@ impl Segments {
         Ok(Self { directories, file_size, list: ArcSwap::from_pointee(segments), read_ahead: AtomicBool::new(true) })
     }
 
+    /// Whether the kernel reads ahead of what is read.
+    pub(super) fn reads_ahead(&self) -> bool {
+        self.read_ahead.load(Ordering::Acquire)
+    }
+
     /// Tells the kernel for all files whether to read ahead of what is read. It does so at first.
     pub(super) fn set_read_ahead(&self, read_ahead: bool) {
         if self.read_ahead.swap(read_ahead, Ordering::AcqRel) != read_ahead {
@@ -167,7 +172,7 @@ impl Segments {
         // the last one is mapped by its writer
         if !segment.is_mapped() && at + 1 < list.len() && at + MAPPED >= list.len() {
             segment.map_for_reading()?;
-            if !self.read_ahead.load(Ordering::Acquire) {
+            if !self.reads_ahead() {
                 segment.set_read_ahead(false);
             }
         }
@@ -176,7 +181,7 @@ impl Segments {
 
     /// Adds the next file. Of the older ones, only the newest stay mapped. Only the log's appender calls it.
     pub(super) fn push(&self, segment: Segment) {
-        if !self.read_ahead.load(Ordering::Acquire) {
+        if !self.reads_ahead() {
             segment.set_read_ahead(false);
         }
         let mut list = Vec::clone(&self.list.load());
