@@ -95,7 +95,7 @@ impl Running {
         // The ports first: when one is taken, the disk stays untouched.
         let main = Server::bind(&listen_address(&settings, port as u16), options.clone()).await?;
         let fast = Server::bind(&listen_address(&settings, fast_port), options).await?;
-        let slaves = listen_address(&settings, u16::try_from(settings.store.ha_listen_port).unwrap_or(0));
+        let slaves = slaves_address(&settings);
         let slaves = apogee_replication::master::bind(&slaves).await.map_err(StartError::Slaves)?;
 
         let broker = Arc::new(open(settings)?);
@@ -301,6 +301,16 @@ fn parse_ip(text: &str) -> Result<IpAddr, StartError> {
 
 fn listen_address(settings: &BrokerSettings, port: u16) -> String {
     format!("{}:{port}", settings.server.bind_address)
+}
+
+/// Where slaves connect: on all addresses where theirs is another one than that of clients, as in the reference.
+fn slaves_address(settings: &BrokerSettings) -> String {
+    let port = u16::try_from(settings.store.ha_listen_port).unwrap_or(0);
+    if settings.broker.broker_ip2 == settings.broker.broker_ip1 {
+        listen_address(settings, port)
+    } else {
+        format!("0.0.0.0:{port}")
+    }
 }
 
 /// Answers may be as large as requests.

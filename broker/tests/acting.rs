@@ -49,7 +49,7 @@ async fn a_slave_delivers_and_hands_over_until_its_master_is_back() {
     let master = broker(&name_server, |_| {}).await;
     // What the slave has to know before it acts.
     master.send("T", 0, "not delayed").await;
-    master.ok(TestBroker::request(RequestCode::PULL_MESSAGE, &pull_header("G", "T"))).await;
+    master.call(TestBroker::request(RequestCode::PULL_MESSAGE, &pull_header("G", "T"))).await;
     let slave = broker(&name_server, slave).await;
     slave
         .wait_for("the slave knows topic and group", async |slave| {
@@ -69,7 +69,11 @@ async fn a_slave_delivers_and_hands_over_until_its_master_is_back() {
     };
     let other = other.restart_with(alone).await;
     master.send_with("T", 0, "DELAY\u{1}1\u{2}", "delayed").await;
-    master.send_with("T", 0, "TRAN_MSG\u{1}true\u{2}PGROUP\u{1}PG\u{2}UNIQ_KEY\u{1}U\u{2}", "half").await;
+    let mut half = send_header("T");
+    half.properties = Some("TRAN_MSG\u{1}true\u{2}PGROUP\u{1}PG\u{2}UNIQ_KEY\u{1}U\u{2}");
+    // One that is old is given up by whoever looks first.
+    half.born_timestamp = info(&master, "bootTimestamp").await.parse().unwrap();
+    master.ok(TestBroker::request(RequestCode::SEND_MESSAGE, &half).with_body("half".to_owned())).await;
     let end = info(&master, "commitLogMaxOffset").await;
     slave
         .wait_for("the slave has everything", async |slave| {
@@ -101,7 +105,9 @@ async fn a_slave_delivers_and_hands_over_until_its_master_is_back() {
         .await;
     slave
         .wait_for("the slave notes that", async |slave| {
-            body(slave, RequestCode::GET_ALL_CONSUMER_OFFSET).await.contains("CID_RMQ_SYS_TRANS\":{0:1}").then_some(())
+            let offsets = body(slave, RequestCode::GET_ALL_CONSUMER_OFFSET).await;
+            let delays = body(slave, RequestCode::GET_ALL_DELAY_OFFSET).await;
+            (offsets.contains("CID_RMQ_SYS_TRANS\":{0:1}") && delays.contains("{1:1}")).then_some(())
         })
         .await;
     assert_eq!(info(&slave, "brokerActive").await, "true");
@@ -121,5 +127,39 @@ async fn a_slave_delivers_and_hands_over_until_its_master_is_back() {
     assert!(body(&master, RequestCode::GET_ALL_DELAY_OFFSET).await.contains("{1:1}"));
     slave.stop().await;
     other.stop().await;
+    master.stop().await;
+}
+
+/// A slave without name servers, that is told who lives as a name server tells it (905).
+#[tokio::test]
+async fn a_slave_follows_the_broker_with_the_smallest_id() {
+    let master = TestBroker::start().await;
+    let slave = TestBroker::start_with(|settings| {
+        settings.broker.enable_slave_acting_master = true;
+        slave(settings);
+    })
+    .await;
+    let port: u16 = master.address.rsplit_once(':').unwrap().1.parse().unwrap();
+    let ha_address = format!("127.0.0.1:{}", port + 1);
+    let tell = async |fields: &[(&str, &str)]| {
+        let change = Command::request(RequestCode::NOTIFY_MIN_BROKER_ID_CHANGE).with_field("brokerName", "broker-a");
+        slave.ok(fields.iter().fold(change, |change, (name, value)| change.with_field(name, value))).await;
+        let status = body(&slave, RequestCode::GET_BROKER_HA_STATUS).await;
+        (info(&slave, "brokerActive").await, status.contains(&format!("\"masterAddr\":\"{ha_address}\"")))
+    };
+    let acts = |active: &str, follows| (active.to_owned(), follows);
+    let gone = [("minBrokerId", "1"), ("minBrokerAddr", &*slave.address), ("offlineBrokerAddr", &*master.address)];
+    assert_eq!(tell(&gone).await, acts("true", false));
+    let back = [("minBrokerId", "0"), ("minBrokerAddr", &*master.address), ("haBrokerAddr", &*ha_address)];
+    assert_eq!(tell(&back).await, acts("false", true));
+    // Nothing new, and a change that says nothing.
+    assert_eq!(tell(&back).await, acts("false", true));
+    assert_eq!(tell(&[]).await, acts("false", true));
+    master.send("T", 0, "x").await;
+    let end = info(&master, "commitLogMaxOffset").await;
+    let has_it = async |slave: &TestBroker| (info(slave, "commitLogMaxOffset").await == end).then_some(());
+    slave.wait_for("the slave has it", has_it).await;
+    assert_eq!(tell(&gone).await, acts("true", false));
+    slave.stop().await;
     master.stop().await;
 }

@@ -12,16 +12,6 @@ use apogee_remoting::protocol::pull::PullMessageResponseHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode, json};
 use harness::{TestBroker, TestNameServer, pull_header, send_header};
 
-/// A broker that registers at a name server.
-async fn broker(name_server: &TestNameServer, change: impl FnOnce(&mut BrokerSettings)) -> TestBroker {
-    let address = name_server.address.clone();
-    let start = TestBroker::start_with(|settings| {
-        settings.broker.namesrv_addr = Some(address);
-        change(settings);
-    });
-    Box::pin(start).await
-}
-
 fn slave(settings: &mut BrokerSettings) {
     settings.store.broker_role = BrokerRole::Slave;
     settings.broker.broker_id = 1;
@@ -50,13 +40,13 @@ fn pull(topic: &str) -> Command {
 #[tokio::test]
 async fn a_slave_has_what_its_master_has() {
     let name_server = TestNameServer::start().await;
-    let master = broker(&name_server, |_| {}).await;
-    let slave = broker(&name_server, slave).await;
+    let master = TestBroker::start_at(&name_server, |_| {}).await;
+    let slave = TestBroker::start_at(&name_server, slave).await;
     for n in 0..5 {
         master.send("Mine", 0, &format!("message {n}")).await;
     }
     // The first pull makes the group.
-    master.ok(pull("Mine")).await;
+    master.call(pull("Mine")).await;
     let header =
         UpdateConsumerOffsetRequestHeader { consumer_group: "G", topic: "Mine", queue_id: 0, commit_offset: 3 };
     master.ok(TestBroker::request(RequestCode::UPDATE_CONSUMER_OFFSET, &header)).await;
@@ -104,34 +94,6 @@ async fn a_slave_has_what_its_master_has() {
 }
 
 #[tokio::test]
-async fn a_slave_does_not_follow_a_master_that_lost_what_it_has() {
-    let name_server = TestNameServer::start().await;
-    let master = broker(&name_server, |_| {}).await;
-    let slave = broker(&name_server, slave).await;
-    for n in 0..5 {
-        master.send("T", 0, &format!("message {n}")).await;
-    }
-    caught_up(&master, &slave).await;
-    let before = end(&slave).await;
-
-    let empty = |store: &std::path::Path| std::fs::remove_dir_all(store).unwrap();
-    let master = master.restart_after(empty).await.unwrap();
-    // As long as before, and longer, so that only the bytes tell.
-    for n in 5..15 {
-        master.send("T", 0, &format!("message {n}")).await;
-    }
-    let slave = slave.restart().await;
-    slave
-        .wait_for("the master is known", async |slave| {
-            (!status(slave).await.ha_client_runtime_info.master_addr.is_empty()).then_some(())
-        })
-        .await;
-    assert_eq!((end(&slave).await, status(&master).await.ha_connection_info), (before, vec![]));
-    slave.stop().await;
-    master.stop().await;
-}
-
-#[tokio::test]
 async fn a_synchronous_master_waits_for_as_many_as_it_is_told() {
     let name_server = TestNameServer::start().await;
     let synchronous = |settings: &mut BrokerSettings| {
@@ -140,10 +102,10 @@ async fn a_synchronous_master_waits_for_as_many_as_it_is_told() {
         settings.store.slave_timeout = 50;
     };
     let send = || TestBroker::request(RequestCode::SEND_MESSAGE, &send_header("T")).with_body("x".to_owned());
-    let alone = broker(&name_server, synchronous).await;
+    let alone = TestBroker::start_at(&name_server, synchronous).await;
     assert_eq!(alone.call(send()).await.response_code(), ResponseCode::FLUSH_SLAVE_TIMEOUT);
     let master = alone.restart_with(|settings| settings.store.slave_timeout = 60_000).await;
-    let slave = broker(&name_server, slave).await;
+    let slave = TestBroker::start_at(&name_server, slave).await;
     master.ok(send()).await;
     assert_eq!(end(&master).await, end(&slave).await, "it was answered when the slave had it");
     slave.stop().await;
@@ -183,9 +145,30 @@ async fn brokers_tell_one_another_where_they_are() {
 }
 
 #[tokio::test]
+async fn the_address_for_slaves_is_that_of_broker_ip2_or_what_the_slave_is_told() {
+    let name_server = TestNameServer::start().await;
+    let master = TestBroker::start_at(&name_server, |settings| settings.broker.broker_ip2 = "127.0.0.7".into()).await;
+    let port: u16 = master.address.rsplit_once(':').unwrap().1.parse().unwrap();
+    let slave = TestBroker::start_at(&name_server, slave).await;
+    master.send("T", 0, "x").await;
+    caught_up(&master, &slave).await;
+    assert_eq!(status(&slave).await.ha_client_runtime_info.master_addr, format!("127.0.0.7:{}", port + 1));
+    let fixed = format!("127.0.0.8:{}", port + 1);
+    let slave = slave.restart_with(|settings| settings.store.ha_master_address = Some(fixed.clone())).await;
+    master.send("T", 0, "y").await;
+    caught_up(&master, &slave).await;
+    assert_eq!(status(&slave).await.ha_client_runtime_info.master_addr, fixed);
+    let slave = slave.restart_with(|settings| settings.broker.namesrv_addr = None).await;
+    master.send("T", 0, "z").await;
+    caught_up(&master, &slave).await;
+    slave.stop().await;
+    master.stop().await;
+}
+
+#[tokio::test]
 async fn how_far_a_timer_wheel_is_goes_to_the_slave() {
     let name_server = TestNameServer::start().await;
-    let master = broker(&name_server, |_| {}).await;
+    let master = TestBroker::start_at(&name_server, |_| {}).await;
     // A page as the reference's wheel leaves it: time, its log, its queue, the master's queue, and a version.
     let mut page: Vec<u8> =
         [1_700_000_000_000_i64, 11, 22, 33, 0, 44, 55].into_iter().flat_map(i64::to_be_bytes).collect();
@@ -198,7 +181,7 @@ async fn how_far_a_timer_wheel_is_goes_to_the_slave() {
         std::fs::write(store.join("config/timermetrics"), metrics).unwrap();
     };
     let master = master.restart_after(left).await.unwrap();
-    let slave = broker(&name_server, slave).await;
+    let slave = TestBroker::start_at(&name_server, slave).await;
     for (broker, point) in [(&master, &page[..56]), (&slave, &of_slave)] {
         let copied = async |broker: &TestBroker| {
             let answers = [RequestCode::GET_TIMER_CHECK_POINT, RequestCode::GET_TIMER_METRICS]
@@ -222,7 +205,7 @@ async fn how_far_a_timer_wheel_is_goes_to_the_slave() {
 #[tokio::test]
 async fn tables_of_several_pages_and_modes_of_consumption_are_copied_whole() {
     let name_server = TestNameServer::start().await;
-    let master = broker(&name_server, |_| {}).await;
+    let master = TestBroker::start_at(&name_server, |_| {}).await;
     let (version, count) = (r#""dataVersion":{"counter":9,"stateVersion":0,"timestamp":9}"#, 4100);
     let entries = |entry: fn(String) -> String| {
         let entries: Vec<_> = (0..count).map(|n| entry(format!("Name{n}"))).collect();
@@ -240,7 +223,7 @@ async fn tables_of_several_pages_and_modes_of_consumption_are_copied_whole() {
         write("messageRequestMode.json", modes.to_owned());
     };
     let master = master.restart_after(written).await.unwrap();
-    let slave = broker(&name_server, slave).await;
+    let slave = TestBroker::start_at(&name_server, slave).await;
     // Asked without a page, a broker gives all.
     let all = async |broker: &TestBroker| {
         let mut tables = Vec::new();
@@ -266,12 +249,12 @@ async fn tables_of_several_pages_and_modes_of_consumption_are_copied_whole() {
 #[tokio::test]
 async fn b36_a_master_that_was_gone_learns_how_far_consumers_came() {
     let name_server = TestNameServer::start().await;
-    let master = broker(&name_server, |_| {}).await;
-    let slave = broker(&name_server, slave).await;
+    let master = TestBroker::start_at(&name_server, |_| {}).await;
+    let slave = TestBroker::start_at(&name_server, slave).await;
     for n in 0..5 {
         master.send("T", 0, &format!("message {n}")).await;
     }
-    master.ok(pull("T")).await;
+    master.call(pull("T")).await;
     for (queue, offset) in [(0, 3), (1, 3)] {
         commit(&master, queue, offset).await;
     }

@@ -86,3 +86,20 @@ fn a_deletion_beyond_the_log_says_nothing_of_what_comes() {
     drop(store);
     assert_eq!(bodies(&open(root.path())), ["of another log"]);
 }
+
+/// As on a slave, which hears of a deletion at its master later than of the messages behind it.
+#[test]
+fn a_topic_with_messages_from_behind_its_deletion_stays() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path());
+    append(&store, "first");
+    let log_end = store.max_physical_offset();
+    append(&store, "second");
+    assert_eq!(bodies(&store).len(), 2);
+    assert!(!store.delete_topic_before(TOPIC, log_end).unwrap());
+    assert_eq!(bodies(&store), ["first", "second"]);
+    assert!(store.delete_topic_before(TOPIC, store.max_physical_offset()).unwrap());
+    assert!(bodies(&store).is_empty());
+    append(&store, "third");
+    assert_eq!(bodies(&store), ["third"]);
+}

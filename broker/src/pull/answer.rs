@@ -97,12 +97,13 @@ impl Pull<'_> {
         self.note_offsets(broker, mode, found.next_offset);
         let code = response_code(found.status, header.queue_offset);
         let is_held_elsewhere = broker.replication.has_living_master() && !found.suggest_slave;
-        if code == ResponseCode::PULL_NOT_FOUND
-            && !is_held_elsewhere
-            && mode.may_hold
-            && header.sys_flag & FLAG_SUSPEND != 0
-        {
-            return Attempt::Hold(self.hold_plan(broker));
+        if code == ResponseCode::PULL_NOT_FOUND && mode.may_hold && header.sys_flag & FLAG_SUSPEND != 0 {
+            let mut plan = self.hold_plan(broker);
+            if is_held_elsewhere {
+                // One that does not find the master yet would ask again and again, as it does with the reference's slave.
+                plan.time = plan.time.min(BEFORE_SENT_BACK);
+            }
+            return Attempt::Hold(plan);
         }
         Attempt::Answer(PullAnswer::Read(self.answer(broker, code, found)))
     }
@@ -219,3 +220,6 @@ fn response_code(status: GetStatus, asked: i64) -> ResponseCode {
         GetStatus::OffsetOverflowBadly | GetStatus::OffsetTooSmall => ResponseCode::PULL_OFFSET_MOVED,
     }
 }
+
+/// How long a slave holds a pull that its master should hold.
+const BEFORE_SENT_BACK: Duration = Duration::from_millis(200);

@@ -55,7 +55,7 @@ async fn check(broker: &Arc<Broker>) -> Result<Fit, String> {
 }
 
 /// Physical offsets of the first byte of the master's log and of its end.
-async fn bounds(broker: &Broker, master: &str) -> Result<(i64, i64), String> {
+pub(super) async fn bounds(broker: &Broker, master: &str) -> Result<(i64, i64), String> {
     let answer = ask(broker, master, Command::request(RequestCode::GET_BROKER_RUNTIME_INFO)).await?;
     let info: KVTable = json::from_slice(&answer.body.bytes()).map_err(|error| format!("{master}: {error}"))?;
     let number = |key: &str| {

@@ -13,12 +13,25 @@ use super::{MASTER_ID, copy, membership};
 use crate::Broker;
 
 /// Ends when this broker may be registered: at once, unless it is a master that says it has slaves (`totalReplicas`) which may
-/// act for it. A slave that lives but does not connect keeps its master away, as in the reference, for it may have messages
-/// that the master lost.
+/// act for it. Until then it does not act itself, for it knows less than they. A slave that lives but does not connect keeps
+/// its master away, as in the reference, for it may have messages that the master lost.
 pub(crate) async fn before_registration(broker: &Arc<Broker>) {
     if !may_be_replaced(&broker.settings()) {
         return;
     }
+    meet_all_slaves(broker).await;
+    broker.replication.acting.send_replace(true);
+}
+
+/// Whether a slave may have acted for a broker with this configuration.
+pub(super) fn may_be_replaced(settings: &BrokerSettings) -> bool {
+    settings.broker.enable_slave_acting_master
+        && settings.broker.broker_id == MASTER_ID
+        && settings.store.total_replicas > 1
+        && !settings.broker.skip_pre_online
+}
+
+async fn meet_all_slaves(broker: &Arc<Broker>) {
     let mut last_told = String::new();
     while let Err(error) = meet_slaves(broker).await {
         if error != last_told {
@@ -30,13 +43,6 @@ pub(crate) async fn before_registration(broker: &Arc<Broker>) {
         }
         sleep(PAUSE).await;
     }
-}
-
-fn may_be_replaced(settings: &BrokerSettings) -> bool {
-    settings.broker.enable_slave_acting_master
-        && settings.broker.broker_id == MASTER_ID
-        && settings.store.total_replicas > 1
-        && !settings.broker.skip_pre_online
 }
 
 async fn meet_slaves(broker: &Arc<Broker>) -> Result<(), String> {

@@ -77,7 +77,7 @@ impl Replication {
             is_fixed,
             min_broker_id: AtomicI64::new(MASTER_ID),
             members: AtomicI64::new(i64::from(settings.store.total_replicas)),
-            acting: watch::Sender::new(!is_slave),
+            acting: watch::Sender::new(!is_slave && !comeback::may_be_replaced(settings)),
             sent_elsewhere: AtomicUsize::new(0),
             initial_max_offset: store.max_physical_offset(),
         }

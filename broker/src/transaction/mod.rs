@@ -66,6 +66,15 @@ impl Transactions {
         })
     }
 
+    /// Passes the halves that a slave handed over while it acted for this broker, as the offsets that were taken back from it
+    /// say: others look after them now.
+    pub(crate) fn pass_handed_over(&self, offsets: &OffsetTable) {
+        let mut halves = self.halves.lock();
+        if let Some(passed) = offsets.consumed(GROUP, HALF_TOPIC, QUEUE).filter(|passed| *passed > halves.checked()) {
+            halves.pass(passed);
+        }
+    }
+
     /// Ends checks; when this returns, none is under way.
     fn stop_checks(&self) {
         self.stopped.store(true, Ordering::Release);

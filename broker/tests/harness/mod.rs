@@ -45,6 +45,16 @@ impl TestBroker {
         Self::start_speaking(Serialization::Json, change).await
     }
 
+    /// The same, registered at a name server.
+    pub async fn start_at(name_server: &TestNameServer, change: impl FnOnce(&mut BrokerSettings)) -> Self {
+        let address = name_server.address.clone();
+        let start = Self::start_with(|settings| {
+            settings.broker.namesrv_addr = Some(address);
+            change(settings);
+        });
+        Box::pin(start).await
+    }
+
     /// The same with headers written so.
     pub async fn start_speaking(serialization: Serialization, change: impl FnOnce(&mut BrokerSettings)) -> Self {
         let folder = tempfile::tempdir().unwrap();

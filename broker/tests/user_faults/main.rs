@@ -17,6 +17,7 @@ mod held_pulls;
 mod names;
 mod offsets;
 mod properties;
+mod replication;
 mod state_files;
 mod tags;
 mod topics;

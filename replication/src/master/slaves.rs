@@ -105,6 +105,8 @@ impl Slaves {
     fn poll(&self, wait: &mut Acknowledged, context: &Context<'_>) -> Poll<()> {
         let state = &mut *self.0.lock();
         if have(&state.connected, wait.position, wait.count) {
+            // Who made it true took the ticket back.
+            wait.ticket = None;
             return Poll::Ready(());
         }
         let waiting = wait.ticket.and_then(|ticket| state.waiters.iter_mut().find(|waiter| waiter.ticket == ticket));

@@ -81,6 +81,8 @@ impl<'a> Session<'a> {
     ) -> Result<Self, Lost> {
         let stream = timeout(CONNECT, TcpStream::connect(address)).await.map_err(|_| Lost::NoConnection)??;
         stream.set_nodelay(true)?;
+        // It is there, also when it has nothing to send for a while.
+        status.note_read(0);
         Ok(Self {
             store,
             options,

@@ -4,3 +4,4 @@
 mod join;
 mod pair;
 mod proxy;
+mod wire;

@@ -113,14 +113,26 @@ impl Store {
         self.dispatch.behind_bytes()
     }
 
-    /// Removes the queues of a topic; one of the same name begins at 0.
+    /// Removes the queues of a topic; one of the same name begins at 0. Returns whether there were any.
+    ///
+    /// # Errors
+    /// A file cannot be written or removed.
     pub fn delete_topic(&self, topic: &str) -> io::Result<bool> {
+        self.delete_topic_before(topic, self.log.max_offset())
+    }
+
+    /// The same for a topic that was deleted where the log comes from: a record from the physical offset `log_end` on is of
+    /// another one of the same name, whose queues stay if there are any.
+    ///
+    /// # Errors
+    /// A file cannot be written or removed.
+    pub fn delete_topic_before(&self, topic: &str, log_end: i64) -> io::Result<bool> {
         // held until the queues are gone: nobody writes down in between that they are there
         let mut known_ends = self.known_ends.lock();
-        if self.queues.queues(topic).is_empty() {
+        let queues = self.queues.queues(topic);
+        if queues.is_empty() || queues.iter().any(|queue| queue.max_physical_offset() > log_end) {
             return Ok(false);
         }
-        let log_end = self.log.max_offset();
         let mut deleted = self.queues.deleted();
         deleted.retain(|(other, _)| other != topic);
         deleted.push((topic.to_owned(), log_end));

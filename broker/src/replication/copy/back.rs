@@ -15,7 +15,9 @@ pub(in super::super) async fn take_back(broker: &Arc<Broker>, slave: &str) -> Re
     schedule::save(broker).await;
     let answer = ask(broker, slave, Command::request(RequestCode::GET_ALL_CONSUMER_OFFSET)).await?;
     broker.offsets.take_further(tables::parse(&answer)?);
+    broker.transactions.pass_handed_over(&broker.offsets);
     let saving = Arc::clone(broker);
     on_thread(move || tasks::save_offsets(&saving)).await;
-    tables::timer(broker, slave).await
+    tables::timer_check_point(broker, slave).await?;
+    tables::timer_metrics(broker, slave).await
 }

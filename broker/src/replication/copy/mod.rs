@@ -15,7 +15,8 @@ pub(super) use back::take_back;
 
 use crate::Broker;
 
-/// Copies every minute; sooner after a failure, when consumers committed offsets here, and as soon as another master is known. Never ends.
+/// Copies every minute; sooner after a failure, when consumers committed offsets here, and as soon as another master is known;
+/// and how far a timer is at every look. Never ends.
 pub(crate) async fn copy_for_ever(broker: Arc<Broker>) {
     if broker.replication.replica.is_none() {
         return;
@@ -28,8 +29,13 @@ pub(crate) async fn copy_for_ever(broker: Arc<Broker>) {
             let is_due = broker.offsets.has_committed_here()
                 || copied.as_ref().is_none_or(|(whose, when)| *whose != master || when.elapsed() >= PERIOD);
             // What a slave that acts knows is newer; a master that comes back takes it over first.
-            if is_due && master != broker.address && !broker.replication.acts() {
-                copied = copy_all(&broker, &master).await.then(|| (master, Instant::now()));
+            if master != broker.address && !broker.replication.acts() {
+                if let Err(error) = tables::timer_check_point(&broker, &master).await {
+                    tracing::debug!(master, error, "not taken over from the master: how far its timer is");
+                }
+                if is_due {
+                    copied = copy_all(&broker, &master).await.then(|| (master, Instant::now()));
+                }
             }
         }
         // Its sender is in the broker.
@@ -45,7 +51,7 @@ async fn copy_all(broker: &Arc<Broker>, master: &str) -> bool {
         ("delay offsets", tables::delay_offsets(broker, master).await),
         ("groups", tables::groups(broker, master).await),
         ("modes of consumption", tables::request_modes(broker, master).await),
-        ("the timer's progress", tables::timer(broker, master).await),
+        ("how many messages wait for the timer", tables::timer_metrics(broker, master).await),
     ];
     let mut is_complete = true;
     for (what, result) in copied {
@@ -68,6 +74,6 @@ pub(super) async fn ask(broker: &Broker, master: &str, request: Command) -> Resu
 
 /// As the reference's slave.
 const PERIOD: Duration = Duration::from_mins(1);
-/// How soon after a failure.
+/// How soon after a failure; and how often the check point of a timer is copied, as by the reference's slave.
 const LOOK: Duration = Duration::from_secs(3);
 const TIMEOUT: Duration = Duration::from_secs(30);

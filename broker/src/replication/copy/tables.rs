@@ -6,7 +6,10 @@ use apogee_remoting::protocol::assignment::MessageRequestModeSerializeWrapper;
 use apogee_remoting::protocol::group::{
     GetAllSubscriptionGroupRequestHeader, GetAllSubscriptionGroupResponseHeader, SubscriptionGroupWrapper,
 };
-use apogee_remoting::protocol::offset::{ConsumerOffsetSerializeWrapper, UpdateConsumerOffsetRequestHeader};
+use apogee_remoting::protocol::offset::{
+    ConsumerOffsetSerializeWrapper, GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader,
+    UpdateConsumerOffsetRequestHeader,
+};
 use apogee_remoting::protocol::schedule::{DelayOffsetSerializeWrapper, TimerMetricsSerializeWrapper};
 use apogee_remoting::protocol::topic::{
     GetAllTopicConfigRequestHeader, GetAllTopicConfigResponseHeader, TopicConfigAndMappingSerializeWrapper,
@@ -18,12 +21,14 @@ use serde::de::DeserializeOwned;
 use super::ask;
 use super::pages::{PAGE_SIZE, Page, gather};
 use crate::offset::Ahead;
+use crate::replication::attach::bounds;
 use crate::thread::on_thread;
 use crate::timer::CheckPoint;
-use crate::{Broker, schedule, tasks};
+use crate::{Broker, names, schedule, tasks};
 
 /// Topics (21).
 pub(super) async fn topics(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
+    let (_, log_end) = bounds(broker, master).await?;
     let (data_version, pages) = gather(|first, known| async move {
         let header = GetAllTopicConfigRequestHeader {
             topic_seq: Some(first),
@@ -38,9 +43,56 @@ pub(super) async fn topics(broker: &Arc<Broker>, master: &str) -> Result<(), Str
         Ok(Page { version: body.data_version, content: body.topic_config_table, count, total })
     })
     .await?;
-    let topic_config_table = pages.into_iter().flatten().collect();
-    let saving = broker.topics.take_over(TopicConfigSerializeWrapper { data_version, topic_config_table });
-    saving.done().await.map_err(|error| error.to_string())
+    let theirs =
+        TopicConfigSerializeWrapper { data_version, topic_config_table: pages.into_iter().flatten().collect() };
+    forget_deleted(broker, master, &theirs, log_end).await?;
+    broker.topics.take_over(theirs).done().await.map_err(|error| error.to_string())
+}
+
+/// Removes queues and offsets of topics that were deleted at the master, whose log ended at `log_end` before it was asked for
+/// its topics: one of the same name begins at 0 there, and so it does here.
+async fn forget_deleted(
+    broker: &Arc<Broker>,
+    master: &str,
+    theirs: &TopicConfigSerializeWrapper,
+    log_end: i64,
+) -> Result<(), String> {
+    let known = broker.topics.snapshot();
+    if known.data_version.order(&theirs.data_version).is_ge() {
+        return Ok(());
+    }
+    for topic in known.topic_config_table.into_keys().filter(|topic| !theirs.topic_config_table.contains_key(topic)) {
+        // A master whose table is not the whole of it still has the queues.
+        if names::is_system_topic(&topic) || has_queues(broker, master, &topic).await? {
+            continue;
+        }
+        let deleting = Arc::clone(broker);
+        let deleted = on_thread(move || {
+            tracing::info!(topic, "a topic was deleted at the master: its queues are removed");
+            deleting.offsets.remove_topic(&topic);
+            deleting.stats.remove_topic(&topic);
+            deleting.store.delete_topic_before(&topic, log_end)
+        });
+        deleted.await.map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Whether the master has messages in one of the queues that this slave has of a topic.
+async fn has_queues(broker: &Broker, master: &str, topic: &str) -> Result<bool, String> {
+    for queue_id in broker.store.queue_ids(topic) {
+        let request = Command::request(RequestCode::GET_MAX_OFFSET).with_header(&GetMaxOffsetRequestHeader {
+            topic,
+            queue_id,
+            committed: true,
+        });
+        let answer = ask(broker, master, request).await?;
+        let header: GetMaxOffsetResponseHeader = answer.header().map_err(|error| format!("{master}: {error}"))?;
+        if header.offset > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Groups (201).
@@ -67,7 +119,8 @@ pub(super) async fn groups(broker: &Arc<Broker>, master: &str) -> Result<(), Str
     broker.groups.take_over(groups).done().await.map_err(|error| error.to_string())
 }
 
-/// Where groups are with queues (43). A master that was gone learns where they came with this slave meanwhile, as from a client (15).
+/// Where groups are with queues (43). A master that was gone learns where they came with this slave meanwhile, as from a client
+/// (15).
 pub(super) async fn offsets(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
     let answer = ask(broker, master, Command::request(RequestCode::GET_ALL_CONSUMER_OFFSET)).await?;
     let ahead = broker.offsets.take_over(parse::<ConsumerOffsetSerializeWrapper>(&answer)?);
@@ -111,28 +164,30 @@ pub(super) async fn request_modes(broker: &Arc<Broker>, master: &str) -> Result<
     on_thread(move || saving.request_modes.take_over(modes)).await.map_err(|error| error.to_string())
 }
 
-/// How far the master's timer wheel is, and how many messages wait for it (60, 61). A master without a wheel answers errors.
-pub(super) async fn timer(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
-    if !broker.settings().store.timer_wheel_enable {
-        return Ok(());
-    }
-    let ask = async |code| {
-        let answer = broker.client.call(master, Command::request(code), super::TIMEOUT).await;
-        let answer = answer.map_err(|error| error.to_string())?;
-        Ok::<_, String>(Some(answer).filter(|answer| answer.response_code() == ResponseCode::SUCCESS))
-    };
-    let check_point = match ask(RequestCode::GET_TIMER_CHECK_POINT).await? {
-        Some(answer) => Some(CheckPoint::parse(&answer.body.bytes())?),
-        None => None,
-    };
-    let metrics = ask(RequestCode::GET_TIMER_METRICS).await?;
-    let metrics = metrics.as_ref().map(parse::<TimerMetricsSerializeWrapper>).transpose()?;
+/// How many messages wait for the master's timer wheel (61). A master without a wheel answers an error.
+pub(super) async fn timer_metrics(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
+    let Some(answer) = ask_timer(broker, master, RequestCode::GET_TIMER_METRICS).await? else { return Ok(()) };
+    let theirs = parse::<TimerMetricsSerializeWrapper>(&answer)?;
     let saving = Arc::clone(broker);
-    let saved = on_thread(move || {
-        check_point.map_or(Ok(()), |theirs| saving.timer.take_over(theirs))?;
-        metrics.map_or(Ok(()), |theirs| saving.timer.take_over_metrics(&theirs))
-    });
-    saved.await.map_err(|error| error.to_string())
+    on_thread(move || saving.timer.take_over_metrics(&theirs)).await.map_err(|error| error.to_string())
+}
+
+/// How far the master's timer wheel is (60).
+pub(super) async fn timer_check_point(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
+    let Some(answer) = ask_timer(broker, master, RequestCode::GET_TIMER_CHECK_POINT).await? else { return Ok(()) };
+    let theirs = CheckPoint::parse(&answer.body.bytes())?;
+    let saving = Arc::clone(broker);
+    on_thread(move || saving.timer.take_over(theirs)).await.map_err(|error| error.to_string())
+}
+
+/// What the master says of its timer wheel, where it has one and this broker may have one.
+async fn ask_timer(broker: &Broker, master: &str, code: RequestCode) -> Result<Option<Command>, String> {
+    if !broker.settings().store.timer_wheel_enable {
+        return Ok(None);
+    }
+    let answer = broker.client.call(master, Command::request(code), super::TIMEOUT).await;
+    let answer = answer.map_err(|error| error.to_string())?;
+    Ok(Some(answer).filter(|answer| answer.response_code() == ResponseCode::SUCCESS))
 }
 
 pub(super) fn parse<T: DeserializeOwned>(answer: &Command) -> Result<T, String> {

@@ -1,0 +1,110 @@
+//! Slaves whose log is not the beginning of their master's: they are not fed, and the log says what to do.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod harness;
+
+use std::fs;
+use std::io::{self, Write};
+
+use apogee_config::{BrokerRole, BrokerSettings};
+use apogee_remoting::protocol::ha::HARuntimeInfo;
+use apogee_remoting::{Command, RequestCode, json};
+use harness::{TestBroker, TestNameServer};
+use parking_lot::Mutex;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// What all brokers of this process log.
+static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Write::write(&mut *LOG.lock(), bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn slave(settings: &mut BrokerSettings) {
+    settings.store.broker_role = BrokerRole::Slave;
+    settings.broker.broker_id = 1;
+}
+
+async fn status(broker: &TestBroker) -> HARuntimeInfo {
+    let answer = broker.ok(Command::request(RequestCode::GET_BROKER_HA_STATUS)).await;
+    json::from_slice(&answer.body.bytes()).unwrap()
+}
+
+async fn send(master: &TestBroker, bodies: &[&str]) {
+    for body in bodies {
+        master.send("T", 0, body).await;
+    }
+}
+
+/// Waits until the log says `what`; the slave is as it was, and the master has none.
+async fn is_refused(slave: &TestBroker, master: &TestBroker, end: i64, what: &str) {
+    let said = async |_: &TestBroker| String::from_utf8_lossy(&LOG.lock()).contains(what).then_some(());
+    slave.wait_for(what, said).await;
+    assert_eq!(status(slave).await.ha_client_runtime_info.max_offset, end);
+    assert_eq!(status(master).await.ha_connection_info, []);
+}
+
+#[tokio::test]
+async fn a_slave_that_does_not_fit_is_refused_and_the_log_says_why() {
+    tracing_subscriber::fmt().with_writer(|| Log).with_ansi(false).init();
+    let name_server = TestNameServer::start().await;
+    let master = TestBroker::start_at(&name_server, |_| {}).await;
+    let slave = TestBroker::start_at(&name_server, slave).await;
+    send(&master, &["1", "2", "3"]).await;
+    let end = status(&master).await.master_commit_log_max_offset;
+    let has_all =
+        async |slave: &TestBroker| (status(slave).await.ha_client_runtime_info.max_offset == end).then_some(());
+    slave.wait_for("the slave has everything", has_all).await;
+
+    // The master loses its disk, and is behind its slave.
+    let empty = |store: &std::path::Path| fs::remove_dir_all(store).unwrap();
+    let slave = slave.pause().await;
+    let master = master.restart_after(empty).await.unwrap();
+    send(&master, &["4"]).await;
+    let behind = status(&master).await.master_commit_log_max_offset;
+    let slave = slave.go_on().await;
+    let what = format!("this slave's log ends at {end}, and that of {} at {behind}: the master lost", master.address);
+    is_refused(&slave, &master, end, &what).await;
+
+    // Messages come, so that only the bytes tell.
+    send(&master, &["5", "6", "7", "8"]).await;
+    let what = format!("the last one of this slave, is not what {} has there", master.address);
+    is_refused(&slave, &master, end, &what).await;
+
+    // One that does not look itself, as the reference's.
+    let port: u16 = master.address.rsplit_once(':').unwrap().1.parse().unwrap();
+    let mut other = TcpStream::connect(("127.0.0.1", port + 1)).await.unwrap();
+    let ahead = status(&master).await.master_commit_log_max_offset + 1;
+    other.write_all(&ahead.to_be_bytes()).await.unwrap();
+    assert!(other.read_u8().await.is_err(), "it is sent nothing");
+    let what = format!("the slave's log ends at {ahead}, and this master's at {}", ahead - 1);
+    is_refused(&slave, &master, end, &what).await;
+
+    // What would follow is deleted at the master. Files of the log have 1 MiB here.
+    let slave = slave.pause().await;
+    let body = "x".repeat(600_000);
+    send(&master, &[&*body; 3]).await;
+    let first_file = "commitlog/00000000000000000000";
+    let master = master.restart_after(|store| fs::remove_file(store.join(first_file)).unwrap()).await.unwrap();
+    let slave = slave.go_on().await;
+    let what = format!("this slave's log ends at {end}, and that of {} begins at {}", master.address, 1 << 20);
+    is_refused(&slave, &master, end, &what).await;
+
+    // As the log says: its store is emptied.
+    let slave = slave.restart_after(empty).await.unwrap();
+    let end = status(&master).await.master_commit_log_max_offset;
+    let has_all =
+        async |slave: &TestBroker| (status(slave).await.ha_client_runtime_info.max_offset == end).then_some(());
+    slave.wait_for("the slave has the master's", has_all).await;
+    slave.stop().await;
+    master.stop().await;
+}
