@@ -1,9 +1,10 @@
 """Moving a broker over to ours and back, as docs/migration.md says, while producers go on."""
 
+import json
 import shutil
 
 from cluster import BROKER, FILE_SIZE, OURS, Failed, Process, wait
-from load import Load
+from load import TOPICS, Load
 from pair import Pair
 from stores import Log, compare, diff, units
 
@@ -15,11 +16,14 @@ def migrate_in_place(folder, seed, version):
         with Load(broker, seed, pause=0.01) as load:
             broker.start().ready()
             load.start()
-            for kind in (OURS, version):
+            for n, kind in enumerate((OURS, version)):
                 before = load.count()
                 wait(lambda: load.count() > before + 100, f"messages go to {broker.kind}")
+                consumed(broker, 10 + n)
                 broker.stop()
                 broker.start(kind).ready()
+                if (offset := where_group_is(broker)) != 10 + n:
+                    raise Failed(f"the group is at {offset}, and was at {10 + n}")
             before = load.count()
             wait(lambda: load.count() > before + 100, f"messages go to {broker.kind}")
         broker.stop()
@@ -36,14 +40,16 @@ def migrate_with_slave(folder, seed, version):
         old.start().ready()
         load.start()
         wait(lambda: old.log_end() > 2.2 * FILE_SIZE, "the log has several files")
+        consumed(old, 10)
         files = sorted((old.home / "store/commitlog").glob("0*"))
         (new.home / "store/commitlog").mkdir(parents=True)
         # The reference makes the next file ahead: of those that messages are in, all but the last.
         for file in files[:old.log_end() // FILE_SIZE]:
             shutil.copy2(file, new.home / "store/commitlog")
         new.start().ready()
-        for _ in ("forward", "back"):
+        for offset, _ in enumerate(("forward", "back"), start=10):
             pair.caught_up(moving=True)
+            wait(lambda: where_group_is(new) == offset, f"{new.kind} knows that the group is at {offset}")
             load.stop()
             pair.caught_up()
             old.stop()
@@ -51,7 +57,10 @@ def migrate_with_slave(folder, seed, version):
             new.settings |= {"brokerRole": "ASYNC_MASTER", "brokerId": 0}
             old.settings |= {"brokerRole": "SLAVE", "brokerId": 1}
             new.start().ready()
+            if (there := where_group_is(new)) != offset:
+                raise Failed(f"the group is at {there}, and was at {offset}")
             load.go_on_with(new).start()
+            consumed(new, offset + 1)
             old.start().ready()
             old, new = new, old
             pair.master, pair.slave = old, new
@@ -74,3 +83,20 @@ def all_there(broker, load):
     if missing := places - {unit[0] for unit in units(store).values()}:
         raise Failed(f"{len(missing)} messages are in no queue, the first at {min(missing)}")
     return f"{load.count()} messages, all there"
+
+
+def consumed(broker, offset):
+    """A group has consumed up to an offset."""
+    group = {"groupName": GROUP["consumerGroup"]}
+    commit = {**GROUP, "commitOffset": str(offset)}
+    if broker.ask(200, {}, json.dumps(group).encode()) is None or broker.ask(15, commit) is None:
+        raise Failed(f"{broker.kind} takes no offset")
+
+
+def where_group_is(broker):
+    """The offset that the group has consumed up to; None when the broker does not say."""
+    answer = broker.ask(14, GROUP)
+    return answer and int(answer["extFields"]["offset"])
+
+
+GROUP = {"consumerGroup": "HaGroup", "topic": TOPICS[0], "queueId": "0"}
