@@ -1,18 +1,20 @@
 //! A table of named configurations in a state file: whoever makes a change is answered when it is on disk.
 //!
 //! A change holds at once for those who read. One thread writes, and its next write covers all changes that came while it was
-//! busy. What cannot be written down is taken back, with everything that was changed behind it.
+//! busy. What cannot be written down is taken back, with everything that was changed behind it. Changes that nobody waits for
+//! are written a little later, many at once.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use apogee_config::state_file::{StateFile, StateFileError};
 use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_store::NameMap;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
@@ -24,15 +26,18 @@ pub(crate) struct SavedTable<T> {
     file: StateFile,
     clock: Clock,
     encode: Encode<T>,
-    saved: OnSaved,
+    changed: OnChange,
+    hurry: Arc<Hurry>,
+    /// Told when everything is written.
+    idle: Condvar,
 }
 
 /// What a table holds at one moment.
 pub(crate) type Entries<T> = BTreeMap<Arc<str>, Arc<T>>;
 /// Makes the content of the file.
 type Encode<T> = Box<dyn Fn(DataVersion, Entries<T>) -> Vec<u8> + Send + Sync>;
-/// Told the name of each entry whose change is on disk.
-type OnSaved = Box<dyn Fn(&str) + Send + Sync>;
+/// Told the name of each entry that changed, or whose change was taken back.
+type OnChange = Box<dyn Fn(&str) + Send + Sync>;
 
 struct Changes<T> {
     /// Of the table with all changes.
@@ -67,7 +72,12 @@ pub(crate) enum SaveError {
 
 /// A change on its way to the disk.
 #[must_use = "a change counts when it is on disk"]
-pub(crate) struct Saving(Option<oneshot::Receiver<Result<(), SaveError>>>);
+pub(crate) struct Saving(Option<Unsaved>);
+
+struct Unsaved {
+    done: oneshot::Receiver<Result<(), SaveError>>,
+    hurry: Arc<Hurry>,
+}
 
 impl Saving {
     /// For who changed nothing.
@@ -75,9 +85,9 @@ impl Saving {
         Self(None)
     }
 
-    /// Whether there is nothing to wait for.
-    pub(crate) fn is_nothing(&self) -> bool {
-        self.0.is_none()
+    /// Leaves the change to be written soon, for who would make it again if it were lost; whether there was any.
+    pub(crate) fn later(self) -> bool {
+        self.0.is_some()
     }
 
     /// Ends when the change is on disk.
@@ -85,31 +95,55 @@ impl Saving {
     /// # Errors
     /// It could not be written and is taken back.
     pub(crate) async fn done(self) -> Result<(), SaveError> {
-        match self.0 {
-            Some(done) => done.await.unwrap_or(Err(SaveError::Panicked)),
-            None => Ok(()),
-        }
+        let Some(Unsaved { done, hurry }) = self.0 else { return Ok(()) };
+        hurry.call();
+        done.await.unwrap_or(Err(SaveError::Panicked))
     }
 
     /// The same, for a thread that may wait; a task of the runtime may not.
     pub(crate) fn wait(self) -> Result<(), SaveError> {
-        match self.0 {
-            Some(done) => done.blocking_recv().unwrap_or(Err(SaveError::Panicked)),
-            None => Ok(()),
-        }
+        let Some(Unsaved { done, hurry }) = self.0 else { return Ok(()) };
+        hurry.call();
+        done.blocking_recv().unwrap_or(Err(SaveError::Panicked))
     }
 }
 
+/// Whether somebody waits for what is not written.
+#[derive(Default)]
+struct Hurry {
+    called: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Hurry {
+    fn call(&self) {
+        *self.called.lock() = true;
+        self.changed.notify_one();
+    }
+
+    /// Waits for the next call, or for the time in which changes gather.
+    fn wait(&self) {
+        let mut called = self.called.lock();
+        if !*called {
+            self.changed.wait_for(&mut called, GATHER);
+        }
+        *called = false;
+    }
+}
+
+/// How long changes gather that nobody waits for.
+const GATHER: Duration = Duration::from_millis(100);
+
 impl<T: Send + Sync + 'static> SavedTable<T> {
-    /// The table with what `file` held. `encode` makes the file's content; `saved` is told of every name whose change is on
-    /// disk.
+    /// The table with what `file` held. `encode` makes the file's content; `changed` is told the name of every change, and must
+    /// not ask the table.
     pub(crate) fn new(
         file: StateFile,
         version: DataVersion,
         entries: impl IntoIterator<Item = (String, T)>,
         clock: Clock,
         encode: impl Fn(DataVersion, Entries<T>) -> Vec<u8> + Send + Sync + 'static,
-        saved: impl Fn(&str) + Send + Sync + 'static,
+        changed: impl Fn(&str) + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             entries: entries.into_iter().map(|(name, entry)| (Arc::from(name), Arc::new(entry))).collect(),
@@ -117,7 +151,9 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
             file,
             clock,
             encode: Box::new(encode),
-            saved: Box::new(saved),
+            changed: Box::new(changed),
+            hurry: Arc::default(),
+            idle: Condvar::new(),
         })
     }
 
@@ -147,16 +183,27 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
         Locked { table: self, changes: self.changes.lock() }
     }
 
+    /// Ends when everything is written, or taken back. For a thread that may wait.
+    pub(crate) fn settle(&self) {
+        let mut changes = self.changes.lock();
+        while changes.is_writing {
+            self.hurry.call();
+            self.idle.wait(&mut changes);
+        }
+    }
+
     fn all(&self) -> Entries<T> {
         self.entries.iter().map(|entry| (Arc::clone(entry.key()), Arc::clone(entry.value()))).collect()
     }
 
     /// Puts an entry in, or takes it out; gives what was there.
     fn replace(&self, name: &Arc<str>, entry: Option<Arc<T>>) -> Option<Arc<T>> {
-        match entry {
+        let old = match entry {
             Some(entry) => self.entries.insert(Arc::clone(name), entry),
             None => self.entries.remove(name).map(|(_, old)| old),
-        }
+        };
+        (self.changed)(name);
+        old
     }
 
     /// Writes until nothing is left, whatever happens.
@@ -170,12 +217,17 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
     /// Writes until nothing is left.
     fn write(&self) {
         loop {
-            let (count, version, entries) = {
+            {
                 let mut changes = self.changes.lock();
                 if changes.unsaved.is_empty() {
                     changes.is_writing = false;
+                    self.idle.notify_all();
                     return;
                 }
+            }
+            self.hurry.wait();
+            let (count, version, entries) = {
+                let changes = self.changes.lock();
                 (changes.unsaved.len(), changes.version, self.all())
             };
             match self.file.write((self.encode)(version, entries)) {
@@ -196,7 +248,6 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
             changes.unsaved.drain(..count).collect()
         };
         for change in saved {
-            change.replaced.iter().for_each(|(name, _)| (self.saved)(name));
             // Nobody may wait any more.
             let _ = change.done.send(Ok(()));
         }
@@ -259,7 +310,7 @@ impl<T: Send + Sync + 'static> Locked<'_, T> {
             let old = self.table.replace(&name, entry);
             replaced.push((name, old));
         }
-        let (done, saving) = oneshot::channel();
+        let (done, written) = oneshot::channel();
         let changes = &mut *self.changes;
         changes.version = version;
         changes.unsaved.push(Change { replaced, done });
@@ -273,7 +324,7 @@ impl<T: Send + Sync + 'static> Locked<'_, T> {
                 self.table.take_back_from(changes, &SaveError::NoThread(Arc::new(error)));
             }
         }
-        Saving(Some(saving))
+        Saving(Some(Unsaved { done: written, hurry: Arc::clone(&self.table.hurry) }))
     }
 }
 

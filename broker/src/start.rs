@@ -147,9 +147,13 @@ impl Running {
         tasks::save_filters(&self.broker);
         self.broker.schedule.stop();
         schedule::save(&self.broker).await;
-        let store = Arc::clone(&self.broker.store);
-        drop(self.broker);
-        let closed = tokio::task::spawn_blocking(move || store.close()).await;
+        let broker = self.broker;
+        let closed = tokio::task::spawn_blocking(move || {
+            broker.topics.settle();
+            broker.groups.settle();
+            broker.store.close()
+        });
+        let closed = closed.await;
         if let Ok(Err(error)) = closed {
             tracing::error!(%error, "the store was not closed cleanly");
         }

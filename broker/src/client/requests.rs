@@ -29,25 +29,19 @@ use crate::{Broker, names, registration};
 /// Since 5.x it may send a fingerprint, and leave out subscriptions that did not change; the answer
 /// says whether its groups' other members have another fingerprint.
 ///
-/// A group that is new is written down with its retry topic, of which the name servers know before the answer: its
-/// consumers ask for the route at once, and again only half a minute later.
+/// A group that is new gets a retry topic, of which the name servers know before the answer: its consumers ask for the route at
+/// once, and again only half a minute later. Both are written down soon; were they lost, the next heartbeat would make them again.
 pub(crate) fn heartbeat(broker: &Arc<Broker>, peer: &Arc<Peer>, request: &Command) -> Reply {
-    let (heartbeat, unsaved) = match Heartbeat::take(broker, peer, request) {
+    let (heartbeat, is_new) = match Heartbeat::take(broker, peer, request) {
         Ok(taken) => taken,
         Err(refusal) => return Command::from(refusal).into(),
     };
-    if unsaved.is_empty() {
-        return heartbeat.register(broker).into();
+    let answer = heartbeat.register(broker);
+    if !is_new {
+        return answer.into();
     }
     let broker = Arc::clone(broker);
     Reply::later(async move {
-        for saving in unsaved {
-            if let Err(error) = saving.done().await {
-                return Refusal::from(error).into();
-            }
-        }
-        // On the connection's own task: its end, which takes the client out again, cannot come in between.
-        let answer = heartbeat.register(&broker);
         registration::settled(&broker).await;
         answer
     })
@@ -65,9 +59,8 @@ struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Reads a heartbeat and makes the groups and retry topics that are not there; those that are left to be written down
-    /// come along.
-    fn take(broker: &Broker, peer: &Arc<Peer>, request: &Command) -> Result<(Self, Vec<Saving>), Refusal> {
+    /// Reads a heartbeat and makes the groups and retry topics that are not there; says whether there were any.
+    fn take(broker: &Broker, peer: &Arc<Peer>, request: &Command) -> Result<(Self, bool), Refusal> {
         let data: HeartbeatData = json::from_slice(&request.body.bytes())?;
         let client = Client {
             peer: Arc::clone(peer),
@@ -81,10 +74,10 @@ impl Heartbeat {
         }
         let fingerprint = data.heartbeat_fingerprint;
         let rejects = broker.settings().broker.reject_pull_consumer_enable;
-        let (mut consumers, mut unsaved) = (Vec::new(), Vec::new());
+        let (mut consumers, mut is_new) = (Vec::new(), false);
         for consumer in data.consumer_data_set {
             if !(rejects && consumer.consume_type == ConsumeType::ConsumeActively)
-                && let Some(group) = make_group(broker, &consumer, &mut unsaved)
+                && let Some(group) = make_group(broker, &consumer, &mut is_new)
             {
                 consumers.push((group, consumer));
             }
@@ -96,7 +89,7 @@ impl Heartbeat {
             consumers,
             producers: data.producer_data_set,
         };
-        Ok((heartbeat, unsaved))
+        Ok((heartbeat, is_new))
     }
 
     /// Takes up the client.
@@ -125,7 +118,7 @@ impl Heartbeat {
 }
 
 /// The group of a consumer, with its retry topic, both created where they are not there. `None` where a group may not be.
-fn make_group(broker: &Broker, data: &ConsumerData, unsaved: &mut Vec<Saving>) -> Option<Arc<SubscriptionGroupConfig>> {
+fn make_group(broker: &Broker, data: &ConsumerData, is_new: &mut bool) -> Option<Arc<SubscriptionGroupConfig>> {
     let (group, saving_group) = broker.groups.find_or_create(&data.group_name, &broker.settings().broker)?;
     let retry_topic = names::retry_topic(&data.group_name);
     let is_ordered = |topic: &str| broker.topics.get(topic).is_some_and(|config| config.order);
@@ -144,7 +137,9 @@ fn make_group(broker: &Broker, data: &ConsumerData, unsaved: &mut Vec<Saving>) -
     } else {
         broker.topics.set_order([topic.topic_name.as_str()], order)
     };
-    unsaved.extend([saving_group, saving_topic, saving_order].into_iter().filter(|saving| !saving.is_nothing()));
+    for saving in [saving_group, saving_topic, saving_order] {
+        *is_new |= saving.later();
+    }
     Some(group)
 }
 

@@ -132,6 +132,11 @@ impl GroupTable {
         groups.change([(group.to_owned(), None)]).wait().inspect_err(|_| self.set_forbidden(group, forbidden))
     }
 
+    /// Ends when every change is on disk. For a thread that may wait.
+    pub(crate) fn settle(&self) {
+        self.groups.settle();
+    }
+
     /// Becomes a copy of another broker's table.
     pub(crate) fn take_over(&self, theirs: SubscriptionGroupWrapper) -> Saving {
         let groups = self.groups.lock();

@@ -10,7 +10,7 @@ struct Fixture {
     folder: tempfile::TempDir,
     table: Arc<SavedTable<&'static str>>,
     permits: Option<mpsc::Sender<()>>,
-    saved: Arc<Mutex<Vec<String>>>,
+    changed: Arc<Mutex<Vec<String>>>,
 }
 
 impl Fixture {
@@ -23,8 +23,8 @@ impl Fixture {
             let entries: Vec<_> = entries.iter().map(|(name, text)| format!("{name}={text}")).collect();
             format!("{} {}", version.counter, entries.join(" ")).into_bytes()
         };
-        let saved = Arc::new(Mutex::new(Vec::new()));
-        let names = Arc::clone(&saved);
+        let changed = Arc::new(Mutex::new(Vec::new()));
+        let names = Arc::clone(&changed);
         let table = SavedTable::new(
             StateFile::new(folder.path().join("config/table.json")),
             DataVersion::default(),
@@ -33,7 +33,7 @@ impl Fixture {
             encode,
             move |name| names.lock().push(name.to_owned()),
         );
-        Self { folder, table, permits: Some(permits), saved }
+        Self { folder, table, permits: Some(permits), changed }
     }
 
     fn put(&self, name: &str, text: &'static str) -> Saving {
@@ -77,20 +77,20 @@ fn break_folder(config: &Path) {
 #[tokio::test]
 async fn one_write_covers_all_changes_that_came_while_another_was_under_way() {
     let fixture = Fixture::new();
-    let first = fixture.put("first", "1");
+    let first = tokio::spawn(fixture.put("first", "1").done());
     let others: Vec<_> = ["a", "b", "c"].into_iter().map(|name| fixture.put(name, "2")).collect();
     let last = fixture.remove("old");
     // The changes are there when the second write begins, whether or not the first one saw them. A third would panic.
     fixture.permit();
     fixture.permit();
     let fixture = fixture.without_more_permits();
-    first.done().await.unwrap();
+    first.await.unwrap().unwrap();
     for saving in others {
         saving.done().await.unwrap();
     }
     last.done().await.unwrap();
     assert_eq!(fixture.written(), "5 a=2 b=2 c=2 first=1");
-    assert_eq!(*fixture.saved.lock(), ["first", "a", "b", "c", "old"]);
+    assert_eq!(*fixture.changed.lock(), ["first", "a", "b", "c", "old"]);
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn what_cannot_be_written_is_taken_back_with_all_that_was_built_upon_it() 
     }
     assert_eq!(fixture.content(), entries(&[("old", "0")]));
     assert_eq!(fixture.table.snapshot().0, DataVersion::default());
-    assert!(fixture.saved.lock().is_empty());
+    assert_eq!(*fixture.changed.lock(), ["old", "new", "old", "old", "new", "old"], "there and back");
 
     std::fs::remove_file(fixture.config()).unwrap();
     fixture.permit();
@@ -122,7 +122,7 @@ async fn a_new_version_needs_no_change() {
     fixture.permit();
     fixture.table.lock().change([]).done().await.unwrap();
     assert_eq!(fixture.written(), "1 old=0");
-    assert!(fixture.saved.lock().is_empty());
+    assert!(fixture.changed.lock().is_empty());
 }
 
 #[tokio::test]
@@ -132,4 +132,31 @@ async fn a_writer_that_panics_leaves_nobody_waiting() {
         assert!(matches!(fixture.put("new", "1").done().await, Err(SaveError::Panicked)));
         assert_eq!(fixture.content(), entries(&[("old", "0")]));
     }
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_is_written_with_the_next_change_or_by_itself() {
+    let fixture = Fixture::new();
+    let left = fixture.put("left", "1");
+    assert!(left.later() && !Saving::nothing().later());
+    fixture.permit();
+    fixture.permit();
+    fixture.put("waited for", "2").done().await.unwrap();
+    assert_eq!(fixture.written(), "2 left=1 old=0 waited for=2");
+    fixture.permit();
+    drop(fixture.remove("left"));
+    while fixture.written() != "3 old=0 waited for=2" {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn nothing_is_left_unwritten_once_it_is_settled() {
+    let fixture = Fixture::new();
+    fixture.permit();
+    fixture.permit();
+    assert!(fixture.put("a", "1").later() && fixture.put("b", "2").later());
+    fixture.table.settle();
+    assert_eq!(fixture.written(), "2 a=1 b=2 old=0");
+    fixture.table.settle();
 }

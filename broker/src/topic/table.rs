@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::registration::TopicChanges;
 use crate::saved_table::{Entries, SaveError, SavedTable, Saving};
 
-/// All topics. The name servers are told of every change that is on disk. Clones are the same table.
+/// All topics. The name servers are told of every change. Clones are the same table.
 #[derive(Clone)]
 pub(crate) struct TopicTable {
     topics: Arc<SavedTable<TopicConfig>>,
@@ -149,6 +149,11 @@ impl TopicTable {
         self.topics.lock().change([]).wait()?;
         self.topics.snapshot().1.keys().for_each(|topic| self.changes_to_tell.note(topic));
         Ok(())
+    }
+
+    /// Ends when every change is on disk. For a thread that may wait.
+    pub(crate) fn settle(&self) {
+        self.topics.settle();
     }
 
     /// One topic with the version of all.
