@@ -10,7 +10,7 @@ use std::path::Path;
 use apogee_remoting::message::record::Record;
 use apogee_remoting::protocol::offset::GetMinOffsetRequestHeader;
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
-use apogee_remoting::{Command, RequestCode};
+use apogee_remoting::{Command, RequestCode, ResponseCode};
 use harness::{TestBroker, pull_header};
 
 /// Bytes of a file of the log, and units of a file of a queue.
@@ -56,6 +56,41 @@ async fn queues_are_cleaned_of_messages_that_are_gone() {
     assert_eq!(Record::parse(&pulled.body.bytes()).unwrap().queue_offset, first);
     // A queue without any message left goes on where it was.
     assert_eq!(broker.send("Old", 0, "new").await, 1);
+    broker.stop().await;
+}
+
+/// Asked by hand, old files go whatever the hour and however much room there is, and consumers are sent to what is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn old_files_go_when_an_administrator_asks() {
+    let broker = TestBroker::start_with(|settings| {
+        settings.store.mapped_file_size_commit_log = LOG_FILE;
+        settings.store.file_reserved_time = 0;
+        // Not by itself.
+        settings.store.delete_when = String::new();
+        settings.store.disk_max_used_space_ratio = 95;
+        settings.store.clean_resource_interval = 3_600_000;
+        settings.store.delete_commit_log_files_interval = 0;
+        settings.store.flush_interval_commit_log = 1;
+    })
+    .await;
+    let body = "m".repeat(200);
+    for number in 0..200 {
+        assert_eq!(broker.send("T", 0, &body).await, number);
+    }
+    assert_eq!(min_offset(&broker, "T").await, 0);
+    let gone = broker
+        .wait_for("all files but the last are gone", async |broker| {
+            // What is not on disk yet stays: it is asked again.
+            broker.ok(Command::request(RequestCode::DELETE_EXPIRED_COMMITLOG)).await;
+            let first = min_offset(broker, "T").await;
+            (first >= 150).then_some(first)
+        })
+        .await;
+    let header = PullMessageRequestHeader { queue_offset: 0, ..pull_header("G", "T") };
+    let pulled = broker.call(TestBroker::request(RequestCode::PULL_MESSAGE, &header)).await;
+    assert_eq!(pulled.response_code(), ResponseCode::PULL_OFFSET_MOVED);
+    assert_eq!(pulled.field("nextBeginOffset"), Some(&*gone.to_string()));
+    assert_eq!(broker.send("T", 0, &body).await, 200);
     broker.stop().await;
 }
 

@@ -13,7 +13,9 @@ use rustix::io::Errno;
 use tempfile::TempDir;
 
 use crate::files::watch::{Act, Answer, Watch, Watcher};
-use crate::{AppendError, Appended, GetRequest, GetStatus, Hooks, IndexKind, KeyQuery, NeverReached, Store};
+use crate::{
+    AppendError, Appended, ExpiryRound, GetRequest, GetStatus, Hooks, IndexKind, KeyQuery, NeverReached, Store,
+};
 
 /// Refuses what `refuses` says, while it is switched on.
 struct Refusing {
@@ -208,6 +210,47 @@ fn no_space_for_the_next_file_refuses_messages_only() {
         store.close().unwrap();
         drop(store);
         has_all(&fixture.open(), count + 1);
+    }
+}
+
+/// There are no files that hang: one that cannot be removed stays in the log, is read, and goes when it can.
+#[test]
+fn a_file_that_cannot_be_removed_stays_and_goes_later() {
+    for directory in ["commitlog", "consumequeue", "index"] {
+        let fixture = Fixture::new(
+            Errno::BUSY,
+            match directory {
+                "commitlog" => |act, path| matches!(act, Act::Remove) && is_in(path, "commitlog"),
+                "consumequeue" => |act, path| matches!(act, Act::Remove) && is_in(path, "consumequeue"),
+                _ => |act, path| matches!(act, Act::Remove) && is_in(path, "index"),
+            },
+        );
+        let config =
+            MessageStoreConfig { file_reserved_time: 0, delete_commit_log_files_interval: 0, ..fixture.config() };
+        let store = Store::open(&config, Hooks::default()).unwrap();
+        for n in 0..100 {
+            append(&store, n).unwrap();
+        }
+        has_all(&store, 100);
+        flushed(&store, store.max_physical_offset()).unwrap();
+        let round = ExpiryRound { now: i64::MAX / 2, used_percent: None, by_hand: true };
+        fixture.refuse(true);
+        assert!(store.expire(&config, round).is_err(), "{directory}");
+        if directory == "commitlog" {
+            has_all(&store, 100);
+        }
+        fixture.refuse(false);
+        let expired = store.expire(&config, round).unwrap();
+        // the others were cleaned at once
+        let is_cleaned = [directory == "consumequeue" || expired.index > 0, directory == "index" || expired.queues > 0];
+        assert_eq!(is_cleaned, [true; 2], "{directory} {expired:?}");
+        assert!(store.min_physical_offset() > 0 && store.min_offset("T", 0) > 0);
+        store.close().unwrap();
+        drop(store);
+        let files = std::fs::read_dir(fixture.root.path().join(directory)).unwrap().count();
+        let store = Store::open(&config, Hooks::default()).unwrap();
+        assert_eq!(std::fs::read_dir(fixture.root.path().join(directory)).unwrap().count(), files);
+        store.close().unwrap();
     }
 }
 

@@ -23,7 +23,7 @@ use apogee_store::{GetRequest, GetStatus, Hooks, IndexKind, KeyQuery, OpenError,
 use expectation::Golden;
 use fastrand::Rng;
 
-const STORES: [&str; 4] = ["plain-4x", "crashed", "expired", "lmq"];
+const STORES: [&str; 6] = ["plain-4x", "crashed", "expired", "lmq", "batchcq", "filter"];
 const FILE: i64 = 262_144;
 const CASES: u64 = 8;
 
@@ -161,7 +161,7 @@ fn find_by_key(store: &Store) {
 /// Does something to one of the files.
 fn damage(root: &Path, rng: &mut Rng) {
     let mut files = Vec::new();
-    for directory in ["commitlog", "consumequeue", "index", ""] {
+    for directory in ["commitlog", "consumequeue", "batchconsumequeue", "consumequeue_ext", "index", ""] {
         add_files(&root.join(directory), !directory.is_empty(), &mut files);
     }
     let path = &files[rng.usize(..files.len())];
@@ -214,6 +214,9 @@ fn open(root: &Path) -> Result<Arc<Store>, OpenError> {
         max_hash_slot_num: 100,
         max_index_num: 400,
         enable_multi_dispatch: true,
+        enable_consume_queue_ext: true,
+        mapper_file_size_batch_consume_queue: 4600,
+        mapped_file_size_consume_queue_ext: 49_152,
         ..MessageStoreConfig::default()
     };
     Store::open(&config, Hooks::default())

@@ -79,6 +79,13 @@ pub(crate) fn sync_mapped(file: &File, mapping: &Mapping, from: usize, to: usize
     mapping.sync(from, to)
 }
 
+/// Removes a file from its directory.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    #[cfg(any(test, feature = "watch"))]
+    watch::before(watch::Act::Remove, Some(path))?;
+    fs::remove_file(path)
+}
+
 /// Brings the names in a directory to disk: those that were added and those that went.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     #[cfg(any(test, feature = "watch"))]

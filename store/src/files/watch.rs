@@ -18,6 +18,8 @@ pub enum Act<'a> {
     Read,
     /// Bytes of a file that have to be in memory: a watcher that answers `WouldBlock` makes the disk slow.
     ReadAtOnce,
+    /// A file goes.
+    Remove,
     /// Space for a file.
     Allocate,
     /// Bytes of a file.
@@ -57,6 +59,12 @@ pub trait Watcher: Send + Sync {
     /// # Errors
     /// What the store gets for its act, which is then not done.
     fn before(&self, act: Act<'_>, path: &Path) -> io::Result<Answer>;
+
+    /// Per cent of a directory's disk that are in use; `None`: as many as there are.
+    fn used_percent(&self, directory: &Path) -> Option<i32> {
+        let _ = directory;
+        None
+    }
 
     /// Nothing more is watched.
     fn end(&self) {}
@@ -142,11 +150,17 @@ impl Watcher for Holding {
 /// Asks who watches the place.
 pub(crate) fn before(act: Act<'_>, path: Option<&Path>) -> io::Result<Answer> {
     let Some(path) = path else { return Ok(Answer::GoOn) };
-    let watcher = {
-        let watchers = WATCHERS.read();
-        watchers.iter().find(|(root, _)| path.starts_with(root)).map(|(_, watcher)| Arc::clone(watcher))
-    };
-    watcher.map_or(Ok(Answer::GoOn), |watcher| watcher.before(act, path))
+    watcher(path).map_or(Ok(Answer::GoOn), |watcher| watcher.before(act, path))
+}
+
+/// What a watcher says of the room there is.
+pub(crate) fn used_percent(directory: &Path) -> Option<i32> {
+    watcher(directory)?.used_percent(directory)
+}
+
+fn watcher(path: &Path) -> Option<Arc<dyn Watcher>> {
+    let watchers = WATCHERS.read();
+    watchers.iter().find(|(root, _)| path.starts_with(root)).map(|(_, watcher)| Arc::clone(watcher))
 }
 
 /// Where an open file is, or was before it was removed; `None` while nobody watches.

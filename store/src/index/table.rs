@@ -11,7 +11,7 @@ use tracing::{info, warn};
 
 use super::file::{IndexFile, Shape};
 use super::header::{Header, stored_hash};
-use crate::files::{create_directories, sync_directory};
+use crate::files::{create_directories, remove, sync_directory};
 use crate::read::{RecordSource, store_time_at};
 
 /// What a key is.
@@ -137,8 +137,10 @@ impl IndexTable {
         let mut files = self.files.write();
         let last = files.len().saturating_sub(1);
         let expired = files[..last].iter().take_while(|file| file.header.end_offset < log_min).count();
-        for file in files.drain(..expired) {
-            fs::remove_file(file.path())?;
+        for _ in 0..expired {
+            // one that cannot be removed is not forgotten: the next round tries again
+            remove(files[0].path())?;
+            files.remove(0);
         }
         Ok(expired)
     }
@@ -239,7 +241,7 @@ fn remove_all(directory: &Path, paths: impl IntoIterator<Item = PathBuf>) -> io:
     }
     for path in paths {
         warn!(file = %path.display(), "index file is removed and made again");
-        fs::remove_file(path)?;
+        remove(&path)?;
     }
     sync_directory(directory)
 }

@@ -189,7 +189,7 @@ impl Segment {
     /// Removes the file from its directory, on disk when this returns: came it back without its neighbours, the log
     /// would have a hole. Those who read it go on reading.
     pub(super) fn delete(&self) -> io::Result<()> {
-        match std::fs::remove_file(&self.path) {
+        match files::remove(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => self.path.parent().map_or(Ok(()), sync_directory),
         }

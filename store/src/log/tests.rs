@@ -405,6 +405,29 @@ fn a_checkpoint_of_4x_names_no_dispatched_record() {
     assert_eq!(known.dispatched_record, Some(5));
 }
 
+/// As the reference: a store that is closed is taken at its word but for its last files.
+#[test]
+fn a_clean_stop_that_says_no_more_is_checked_from_the_third_last_file() {
+    let fixture = Fixture::new();
+    let log = fixture.after_kill();
+    while log.written() < 4 * FILE as i64 {
+        fixture.append(&log, &[1; 1000]);
+    }
+    let end = log.written();
+    assert!(log.close());
+    let files = fs::read_dir(fixture.path()).unwrap().count() as i64;
+    patch(&fixture.path(), 0, 100, &[0xEE; 50]);
+    let options = LogOptions::from_config(&MessageStoreConfig {
+        store_path_root_dir: fixture.directory.path().to_str().unwrap().to_owned(),
+        mapped_file_size_commit_log: FILE as i32,
+        ..Default::default()
+    });
+    let known = RecoverFrom { clean: true, ..Default::default() };
+    let (log, from) = CommitLog::recover(options, known, Waker::default()).unwrap();
+    assert_eq!((from, log.written()), ((files - 3) * FILE as i64, end));
+    log.close();
+}
+
 #[test]
 fn times_choose_the_file_to_check_from() {
     let fixture = Fixture::new();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::layout::Layout;
 use super::shared::Shared;
-use crate::files::{named, open_at_once, read_at_once, read_exact_at, sync, sync_directory, write_all_at};
+use crate::files::{named, open_at_once, read_at_once, read_exact_at, remove, sync, sync_directory, write_all_at};
 
 /// Where a queue's files are; what they hold is the queue's to know.
 #[derive(Debug)]
@@ -148,7 +148,7 @@ impl QueueFiles {
 
     /// Removes a file.
     pub(super) fn remove(&self, start: i64) -> io::Result<()> {
-        let removed = fs::remove_file(self.path(start));
+        let removed = remove(&self.path(start));
         // afterwards: nobody can open it any more
         self.shared.descriptors().forget((self.serial, start));
         match removed {

@@ -241,14 +241,17 @@ impl QueueTable {
     /// topics of which the log has nothing any more are forgotten. Returns how many files went.
     ///
     /// # Errors
-    /// A file cannot be read or removed.
+    /// A file cannot be read or removed; the other queues were cleaned.
     pub fn delete_expired(&self, log_min: i64) -> io::Result<usize> {
         self.deleted.retain(|_, log_end| *log_end > log_min);
-        let mut removed = 0;
+        let (mut removed, mut failed) = (0, None);
         for queue in self.all() {
-            removed += queue.delete_expired(log_min)?;
+            match queue.delete_expired(log_min) {
+                Ok(files) => removed += files,
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
-        Ok(removed)
+        failed.map_or(Ok(removed), Err)
     }
 
     /// Writes and syncs queues that changed: those with at least `least_pages` pages of 4 KiB

@@ -53,7 +53,8 @@ impl Store {
         };
         let min = self.log.min_offset();
         if min > *cleared && !self.is_closed() {
-            expired.queues = self.queues.delete_expired(min)?;
+            // one that cannot be cleaned does not keep the others from it
+            let queues = self.queues.delete_expired(min);
             let index = self
                 .threads
                 .lock()
@@ -62,6 +63,7 @@ impl Store {
             if let Some(index) = index {
                 expired.index = index.delete_expired(min)?;
             }
+            expired.queues = queues?;
             *cleared = min;
         }
         log.map(|()| expired)
@@ -164,5 +166,8 @@ mod tests {
         assert_eq!(policy(1, Some(76), false), two_hours_before(1));
         assert_eq!(policy(1, Some(10), true), two_hours_before(1));
         assert_eq!(policy(1, Some(86), false), Some(Policy { written_by: None }));
+        let gentle = MessageStoreConfig { clean_file_forcibly_enable: false, ..config.clone() };
+        let round = ExpiryRound { now: HALF_PAST_FOUR + MS_PER_HOUR, used_percent: Some(99), by_hand: false };
+        assert_eq!(Policy::of(&gentle, round, &TimeZone::UTC), two_hours_before(1));
     }
 }
