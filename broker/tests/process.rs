@@ -1,6 +1,9 @@
 //! `mqbroker` as a process: its command line, its ready line, why it does not start, and how it ends.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+#[path = "harness/ports.rs"]
+mod ports;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, TcpStream};
@@ -9,13 +12,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use apogee_remoting::client::{Client, ClientOptions};
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::server::{Peer, Reply, Server, ServerOptions, Service};
 use apogee_remoting::{Command as Frame, RequestCode, ResponseCode};
+use ports::free_ports;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -33,7 +36,7 @@ struct Site {
 
 impl Site {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), port: free_port() }
+        Self { folder: tempfile::tempdir().unwrap(), port: free_ports() }
     }
 
     fn store(&self) -> PathBuf {
@@ -107,19 +110,6 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// A free port, with the one two below free as well. Each call gives another one, and none that the system hands out to
-/// whoever asks for any.
-fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let number = std::process::id().wrapping_mul(64).wrapping_add(NEXT.fetch_add(4, Ordering::Relaxed));
-        let port = 12_002 + (number % 20_000) as u16;
-        if [port, port - 2].iter().all(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()) {
-            return port;
-        }
     }
 }
 
@@ -290,7 +280,7 @@ fn a_store_in_use_is_named_and_left_alone() {
     let site = Site::new();
     let first = site.start("");
     let files = files(&site.store());
-    let second = Site { port: free_port(), folder: tempfile::tempdir().unwrap() };
+    let second = Site { port: free_ports(), folder: tempfile::tempdir().unwrap() };
     let file = second.config("");
     let text = fs::read_to_string(&file).unwrap();
     let (ours, theirs) = (second.store().display().to_string(), site.store().display().to_string());

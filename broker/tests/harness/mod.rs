@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
+mod ports;
 pub mod producer;
 pub mod site;
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use apogee_remoting::client::{Client, ClientOptions};
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::{Command, EncodeHeader, RequestCode, ResponseCode, Serialization};
+pub use ports::free_ports;
 use tempfile::TempDir;
 
 /// How long a test waits for anything before it fails.
@@ -68,7 +69,7 @@ impl TestBroker {
         settings.store.mapped_file_size_commit_log = 1 << 20;
         settings.config_file = Some(folder.path().join("broker.properties"));
         change(&mut settings);
-        let port = free_ports();
+        let port = i32::from(free_ports());
         settings.server.listen_port = port;
         settings.broker.listen_port = port;
         settings.store.ha_listen_port = port + 1;
@@ -269,16 +270,5 @@ pub fn pull_header<'a>(group: &'a str, topic: &'a str) -> PullMessageRequestHead
         max_msg_bytes: None,
         request_source: None,
         proxy_froward_client_id: None,
-    }
-}
-
-/// The middle one of four ports in a row that nobody listens on: fast port, unused, port, replication port.
-pub fn free_ports() -> i32 {
-    loop {
-        // Below the range that the system gives to outgoing connections.
-        let port = fastrand::u16(12_000..32_000);
-        if [port - 2, port, port + 1].into_iter().all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()) {
-            return i32::from(port);
-        }
     }
 }

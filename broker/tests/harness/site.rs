@@ -11,7 +11,7 @@ use super::free_ports;
 /// Where a broker runs: its files and its port. Sizes and intervals are small, so that files roll and much happens.
 pub struct Site {
     folder: TempDir,
-    port: i32,
+    port: u16,
     lines: String,
 }
 
