@@ -5,7 +5,7 @@ use std::error::Error;
 use apogee_broker::Running;
 use apogee_config::command_line::{BrokerArguments, say};
 use apogee_config::shutdown::{ShutdownSignal, fail};
-use apogee_config::{BrokerSettings, logging};
+use apogee_config::{BrokerSettings, descriptors, logging};
 use apogee_remoting::Serialization;
 
 fn main() {
@@ -24,6 +24,7 @@ fn run(arguments: &BrokerArguments) -> Result<(), Box<dyn Error>> {
     for notice in &loaded.notices {
         tracing::warn!("{notice}");
     }
+    descriptors::raise_limit();
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve(loaded.settings))
 }
 

@@ -28,6 +28,8 @@ impl Hanging {
     async fn start(change: impl FnOnce(&mut BrokerSettings)) -> Self {
         let broker = TestBroker::start_with(|settings| {
             settings.store.flush_disk_type = FlushDiskType::SyncFlush;
+            // Nothing is synced that nobody waits for.
+            settings.store.flush_commit_log_thorough_interval = 3_600_000;
             change(settings);
         })
         .await;
@@ -74,7 +76,7 @@ async fn has(broker: &TestBroker, count: i64) {
         .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_message_that_is_not_on_disk_in_time_is_stored_and_its_producer_is_told() {
     let hanging = Hanging::start(|settings| settings.store.sync_flush_timeout = 20).await;
     // the topic's first message waits for name servers, too
@@ -93,7 +95,7 @@ async fn a_message_that_is_not_on_disk_in_time_is_stored_and_its_producer_is_tol
 }
 
 /// The time-out is longer than the client's patience.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_message_that_does_not_wait_is_answered_while_the_disk_hangs() {
     let hanging = Hanging::start(|settings| settings.store.sync_flush_timeout = 60_000).await;
     hanging.broker.send("T", 0, "first").await;
@@ -110,7 +112,7 @@ async fn a_message_that_does_not_wait_is_answered_while_the_disk_hangs() {
 }
 
 /// Neither does it wait for a slave: here there is none.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_message_that_does_not_wait_is_answered_without_a_slave() {
     let hanging = Hanging::start(|settings| {
         settings.store.broker_role = BrokerRole::SyncMaster;

@@ -323,6 +323,24 @@ fn a_disk_without_room_is_named_and_nothing_is_touched() {
     assert_eq!(self::files(&site.store()), files);
 }
 
+/// As the Java runtime: a limit that is only a default does not keep clients away.
+#[test]
+fn it_takes_as_many_descriptors_as_it_may() {
+    let site = Site::new();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", r#"ulimit -S -n 200; exec "$0" -c "$1""#, env!("CARGO_BIN_EXE_mqbroker")]).arg(site.config(""));
+    command.env_clear().env("HOME", site.folder.path()).stdin(Stdio::null());
+    let running = Running::new(command);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", running.child.id())).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let [soft, hard, ..] = line["Max open files".len()..].split_whitespace().collect::<Vec<_>>()[..] else {
+        panic!("{line}")
+    };
+    assert_eq!(soft, hard);
+    let (status, _) = running.end(Signal::TERM);
+    assert!(status.success());
+}
+
 /// A disk that went read-only, or a part of it. Mounts are made in a namespace of the test's own; where the machine allows
 /// none, there is nothing to try.
 #[test]

@@ -13,6 +13,7 @@ mod broker_config;
 mod broker_settings;
 pub mod command_line;
 pub mod defaults;
+pub mod descriptors;
 mod local_address;
 pub mod logging;
 mod message_store_config;

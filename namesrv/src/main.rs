@@ -4,7 +4,7 @@ use std::error::Error;
 
 use apogee_config::command_line::{NamesrvArguments, say};
 use apogee_config::shutdown::{ShutdownSignal, fail};
-use apogee_config::{NamesrvSettings, logging};
+use apogee_config::{NamesrvSettings, descriptors, logging};
 use apogee_namesrv::Listening;
 use apogee_remoting::Serialization;
 
@@ -24,6 +24,7 @@ fn run(arguments: &NamesrvArguments) -> Result<(), Box<dyn Error>> {
     for notice in &loaded.notices {
         tracing::warn!("{notice}");
     }
+    descriptors::raise_limit();
     if let Some(file) = &arguments.config_file {
         say(&format!("load config properties file OK, {}", file.display()))?;
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicI64;
 use std::time::{Duration, Instant};
 
 use apogee_config::MessageStoreConfig;
-use apogee_remoting::message::record::{Draft, Entry, LEAST_SIZE, Record};
+use apogee_remoting::message::record::{Draft, Entry, LEAST_SIZE, MAGIC_BLANK, Record};
 use tempfile::TempDir;
 
 use super::*;
@@ -145,6 +145,44 @@ fn a_blank_closes_a_file() {
     // a record across the edge is never given out
     assert!(log.slice(FILE as i64 - 8, 16).unwrap().is_none());
     log.close();
+}
+
+/// A process may die, and the power go, anywhere between the last record of a file and the first of the next.
+#[test]
+fn a_stop_in_the_middle_of_a_change_of_files_loses_nothing() {
+    for blank in [0, 4, 8] {
+        for next in [None, Some(0), Some(FILE / 2), Some(FILE)] {
+            let fixture = Fixture::new();
+            let log = fixture.after_kill();
+            while FILE as i64 - log.written() >= size(1000) as i64 + 8 {
+                fixture.append(&log, &[1; 1000]);
+            }
+            let (end, before) = (log.written(), bodies(&log));
+            assert!(log.close());
+            let path = fixture.path().join(format!("{FILE:020}"));
+            let _ = fs::remove_file(&path);
+            if let Some(length) = next {
+                fs::write(&path, vec![0; length]).unwrap();
+            }
+            let rest = FILE as u32 - end as u32;
+            let head = [rest.to_be_bytes(), MAGIC_BLANK.to_be_bytes()].concat();
+            patch(&fixture.path(), 0, end as u64, &head[..blank]);
+
+            // the second time as the first start has left it
+            for _ in 0..2 {
+                let log = fixture.after_kill();
+                let expected = if blank == 8 { FILE as i64 } else { end };
+                assert_eq!((log.written(), bodies(&log)), (expected, before.clone()), "{blank} {next:?}");
+                log.close();
+            }
+            let log = fixture.after_kill();
+            let first = fixture.append(&log, &[2; 1000]);
+            assert_eq!(first.physical_offset, FILE as i64, "{blank} {next:?}");
+            assert_eq!(bodies(&log).len(), before.len() + 1);
+            log.close();
+            assert_eq!(bodies(&fixture.after_kill()).len(), before.len() + 1);
+        }
+    }
 }
 
 #[test]
