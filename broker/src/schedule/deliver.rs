@@ -118,6 +118,8 @@ impl Schedule {
         for (at, unit) in units {
             let due = level.due(unit, now);
             if due > now {
+                // A level whose messages only wait is shown, too.
+                self.offsets.begin(level.number, offset);
                 return due;
             }
             if self.stopped.load(Ordering::Acquire) {

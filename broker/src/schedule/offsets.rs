@@ -1,6 +1,7 @@
 //! How far each level is delivered, and the file that keeps it (`config/delayOffset.json`).
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use apogee_config::state_file::{StateFile, StateFileError};
 use apogee_remoting::json;
@@ -49,6 +50,15 @@ impl DelayOffsets {
         table.changes += 1;
         if table.changes.is_multiple_of(version_step.max(1)) {
             table.current.data_version.get_or_insert_default().advance(0, self.clock.now());
+        }
+    }
+
+    /// Notes where a level begins of which nothing was ever delivered.
+    pub(super) fn begin(&self, level: i32, offset: i64) {
+        let table = &mut *self.table.lock();
+        if let Entry::Vacant(entry) = table.current.offset_table.entry(level) {
+            entry.insert(offset);
+            table.changes += 1;
         }
     }
 

@@ -12,7 +12,7 @@ use apogee_remoting::{Command, ResponseCode};
 use bytes::Bytes;
 
 use super::{HALF_TOPIC, immunity, notes};
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, NOT_SET, Refusal};
 use crate::thread::on_thread;
 use crate::{Broker, names, send};
 
@@ -58,7 +58,7 @@ fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: 
         return Err(not_found());
     }
     if !header.from_transaction_check && is_too_late(broker, &half) {
-        return Ok(Command::response(ResponseCode::ILLEGAL_OPERATION));
+        return Ok(Command::response(ResponseCode::ILLEGAL_OPERATION).with_remark(NOT_SET));
     }
     if half.properties.get_str(key::PGROUP) != Some(header.producer_group.unwrap_or_default()) {
         return Err(error("The producer group wrong"));
@@ -88,7 +88,8 @@ fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: 
     }
     drop(halves);
     broker.transactions.unwritten.notify_one();
-    Ok(Command::response(ResponseCode::SUCCESS))
+    let answer = Command::response(ResponseCode::SUCCESS);
+    Ok(if is_commit { answer } else { answer.with_remark(NOT_SET) })
 }
 
 /// Stores the message where it was meant for.
@@ -128,5 +129,5 @@ fn is_slave(broker: &Broker) -> bool {
 }
 
 fn slave() -> Command {
-    Command::response(ResponseCode::SLAVE_NOT_AVAILABLE)
+    Command::response(ResponseCode::SLAVE_NOT_AVAILABLE).with_remark(NOT_SET)
 }
