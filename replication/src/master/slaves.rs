@@ -1,5 +1,7 @@
 //! The slaves that are connected, how far each has the log, and those who wait for them.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -19,9 +21,15 @@ pub struct Slaves(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     connected: Vec<Arc<Slave>>,
-    waiters: Vec<Waiter>,
+    /// Those who wait: a report looks only at those whom it wakes.
+    waiters: BTreeMap<Place, Waker>,
     tickets: u64,
+    /// How far the slaves are, the furthest first; kept for its memory.
+    positions: Vec<i64>,
 }
+
+/// Of one who waits: how many slaves have to have everything before which physical offset, and a number of its own.
+type Place = (usize, i64, u64);
 
 /// A slave that is connected.
 #[derive(Debug)]
@@ -31,14 +39,6 @@ pub struct Slave {
     acknowledged: AtomicI64,
     sent: AtomicI64,
     pub(super) rate: Rate,
-}
-
-#[derive(Debug)]
-struct Waiter {
-    ticket: u64,
-    position: i64,
-    count: usize,
-    waker: Waker,
 }
 
 /// A slave says that it has what it was not sent.
@@ -99,29 +99,24 @@ impl Slaves {
     }
 
     pub(super) fn acknowledged(this: &Arc<Self>, position: i64, count: usize) -> Acknowledged {
-        Acknowledged { slaves: Arc::clone(this), position, count, ticket: None }
+        Acknowledged { slaves: Arc::clone(this), position, count, place: None }
     }
 
     fn poll(&self, wait: &mut Acknowledged, context: &Context<'_>) -> Poll<()> {
         let state = &mut *self.0.lock();
         if have(&state.connected, wait.position, wait.count) {
-            // Who made it true took the ticket back.
-            wait.ticket = None;
+            // Who made it true took it from its place.
+            wait.place = None;
             return Poll::Ready(());
         }
-        let waiting = wait.ticket.and_then(|ticket| state.waiters.iter_mut().find(|waiter| waiter.ticket == ticket));
-        if let Some(waiter) = waiting {
-            waiter.waker.clone_from(context.waker());
-            return Poll::Pending;
-        }
-        state.tickets += 1;
-        wait.ticket = Some(state.tickets);
-        state.waiters.push(Waiter {
-            ticket: state.tickets,
-            position: wait.position,
-            count: wait.count,
-            waker: context.waker().clone(),
+        let place = *wait.place.get_or_insert_with(|| {
+            state.tickets += 1;
+            (wait.count, wait.position, state.tickets)
         });
+        match state.waiters.entry(place) {
+            Entry::Occupied(waiting) => waiting.into_mut().clone_from(context.waker()),
+            Entry::Vacant(free) => drop(free.insert(context.waker().clone())),
+        }
         Poll::Pending
     }
 }
@@ -152,15 +147,22 @@ impl Joined {
     }
 
     fn acknowledge(&self, position: i64) {
-        let ready: Vec<_> = {
-            let state = &mut *self.slaves.0.lock();
+        let mut ready = Vec::new();
+        {
+            let State { connected, waiters, positions, .. } = &mut *self.slaves.0.lock();
             self.slave.acknowledged.store(position, Ordering::Release);
-            let State { connected, waiters, .. } = state;
-            waiters.extract_if(.., |waiter| have(connected, waiter.position, waiter.count)).collect()
-        };
-        for waiter in ready {
-            waiter.waker.wake();
+            positions.clear();
+            positions.extend(connected.iter().map(|slave| slave.acknowledged()));
+            positions.sort_unstable_by(|one, other| other.cmp(one));
+            // As many slaves as there are up to here have everything before this position.
+            for (count, position) in (1..).zip(&*positions) {
+                let served = (count, i64::MIN, 0)..=(count, *position, u64::MAX);
+                while let Some((&place, _)) = waiters.range(served.clone()).next() {
+                    ready.extend(waiters.remove(&place));
+                }
+            }
         }
+        ready.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -176,7 +178,8 @@ pub struct Acknowledged {
     slaves: Arc<Slaves>,
     position: i64,
     count: usize,
-    ticket: Option<u64>,
+    /// Where it waits, unless it was woken.
+    place: Option<Place>,
 }
 
 impl Future for Acknowledged {
@@ -190,8 +193,8 @@ impl Future for Acknowledged {
 
 impl Drop for Acknowledged {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket {
-            self.slaves.0.lock().waiters.retain(|waiter| waiter.ticket != ticket);
+        if let Some(place) = self.place {
+            self.slaves.0.lock().waiters.remove(&place);
         }
     }
 }
@@ -224,6 +227,28 @@ mod tests {
         assert!(is_ready(&mut two));
         drop((one, two));
         assert!(slaves.0.lock().waiters.is_empty());
+    }
+
+    #[test]
+    fn a_report_wakes_those_whom_it_concerns() {
+        let slaves = Arc::new(Slaves::default());
+        let mut waits: Vec<_> =
+            (0..60).map(|n| Slaves::acknowledged(&slaves, n / 2 * 10, 1 + n as usize % 2)).collect();
+        assert!(waits.iter_mut().all(|wait| !is_ready(wait)));
+        let still = || slaves.0.lock().waiters.len();
+        let (first, second) = (join(&slaves, 0, 1000), join(&slaves, 0, 1000));
+        assert_eq!(still(), 58, "everything before 0");
+        first.report(105).unwrap();
+        assert_eq!(still(), 48);
+        second.report(200).unwrap();
+        assert_eq!(still(), 28, "one has it up to 200, both up to 105");
+        waits.truncate(50);
+        assert_eq!(still(), 18);
+        drop(second);
+        assert_eq!(waits.iter_mut().filter_map(|wait| is_ready(wait).then_some(())).count(), 11, "up to 105, for one");
+        assert_eq!(still(), 39, "the others wait again");
+        drop(waits);
+        assert_eq!(still(), 0);
     }
 
     #[test]
