@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use parking_lot::MutexGuard;
 use tracing::error;
 
 use super::CommitLog;
@@ -37,7 +38,7 @@ impl CommitLog {
             if task != Task::Reach {
                 next = Instant::now() + changeable.flush_interval;
             }
-            self.flush_or_break_down(least);
+            self.flush_or_break_down(self.syncing.lock(), least);
             if task == Task::Stop {
                 self.flushed.end(NeverReached::Shutdown);
                 return;
@@ -47,8 +48,7 @@ impl CommitLog {
 
     /// Syncs everything written, if it is at least so many pages. A log that cannot be synced takes nothing any more, and whoever
     /// waits is told.
-    fn flush_or_break_down(&self, least_pages: usize) {
-        let _one_after_the_other = self.syncing.lock();
+    fn flush_or_break_down(&self, syncing: MutexGuard<'_, ()>, least_pages: usize) {
         // after a failure nothing is tried again: a second sync may succeed without having written
         if !self.gate.is_broken()
             && let Err(error) = self.flush(least_pages)
@@ -59,6 +59,8 @@ impl CommitLog {
             self.gate.break_down(Arc::clone(&why));
             self.flushed.end(NeverReached::SyncFailed(why));
         }
+        drop(syncing);
+        self.flushed.remind();
     }
 
     /// The same, for who holds `syncing`.
@@ -112,8 +114,10 @@ impl Future for Wait {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut turn = self.turn(context.waker());
         if turn == Turn::Lead {
+            // Whoever is at it reminds the leader afterwards.
+            let Some(syncing) = self.log.syncing.try_lock() else { return Poll::Pending };
             // Blocks, but for less time than it takes to have another thread do it.
-            self.log.flush_or_break_down(0);
+            self.log.flush_or_break_down(syncing, 0);
             turn = self.turn(context.waker());
         }
         match turn {

@@ -188,13 +188,10 @@ impl GroupCommit {
             return Turn::Over(Err(why.clone()));
         }
         if let Some(ticket) = *ticket {
-            if state.leader == Some(ticket) {
-                return Turn::Lead;
-            }
             if let Some(waiter) = state.waiters.iter_mut().find(|waiter| waiter.ticket == ticket) {
                 waiter.waker.clone_from(waker);
             }
-            return Turn::Wait;
+            return if state.leader == Some(ticket) { Turn::Lead } else { Turn::Wait };
         }
         state.tickets += 1;
         let mine = state.tickets;
@@ -212,6 +209,17 @@ impl GroupCommit {
             waker.wake_by_ref();
         }
         Turn::Wait
+    }
+
+    /// Wakes the leader, if there is one: it could not lead while somebody else was at it.
+    pub(super) fn remind(&self) {
+        let state = self.state.lock();
+        let leader = state.waiters.iter().find(|waiter| state.leader == Some(waiter.ticket));
+        let leader = leader.map(|leader| leader.waker.clone());
+        drop(state);
+        if let Some(leader) = leader {
+            leader.wake();
+        }
     }
 
     /// Nobody waits any more with this ticket.
@@ -297,16 +305,20 @@ mod tests {
         assert_eq!(count.0.load(Ordering::Relaxed), 1, "the leader is to come again");
         let turns = waits.each_mut().map(|wait| wait.turn(&group, &count));
         assert_eq!(turns, [Turn::Lead, Turn::Wait, Turn::Wait, Turn::Wait]);
+        group.remind();
+        assert_eq!(count.0.load(Ordering::Relaxed), 2);
         // one that comes to nothing is replaced
         group.give_up(waits[0].1.unwrap(), THERE);
         assert_eq!(waits[1].turn(&group, &count), Turn::Lead);
         group.reach(30, Duration::ZERO, THERE);
         // of the others the one whose position is there
         assert_eq!([1, 2, 3].map(|n| waits[n].turn(&group, &count)), [OVER, Turn::Wait, Turn::Lead]);
-        assert_eq!(count.0.load(Ordering::Relaxed), 4);
+        assert_eq!(count.0.load(Ordering::Relaxed), 5);
         group.reach(40, Duration::ZERO, THERE);
         assert_eq!([2, 3].map(|n| waits[n].turn(&group, &count)), [Turn::Wait, OVER]);
         assert_eq!(group.state.lock().leader, None);
+        group.remind();
+        assert_eq!(count.0.load(Ordering::Relaxed), 6);
     }
 
     #[test]

@@ -506,3 +506,34 @@ fn few_pages_wait_for_more_or_for_the_thorough_interval() {
     assert!(first.end() < second.end());
     assert!(log.close());
 }
+
+/// However those who wait, the flush thread and one another come in between: everybody's wait ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn all_who_wait_at_once_are_flushed() {
+    let fixture = Fixture::new();
+    let never = MessageStoreConfig { flush_interval_commit_log: i32::MAX, ..MessageStoreConfig::default() };
+    for config in [never, MessageStoreConfig { flush_interval_commit_log: 1, ..MessageStoreConfig::default() }] {
+        let log = fixture.open_with(RecoverFrom::default(), config);
+        let queue = fixture.queue();
+        let tasks = (0..16).map(|task| {
+            let (log, queue) = (Arc::clone(&log), Arc::clone(&queue));
+            tokio::spawn(async move {
+                for n in 0..50 {
+                    let stored = log.append(&draft(&[task; 100]), &queue).unwrap();
+                    let wait = log.wait_flushed(stored.end());
+                    // some lose patience
+                    if n % 7 == 0 {
+                        tokio::select! { biased; _ = wait => {}, () = std::future::ready(()) => {} }
+                    } else {
+                        wait.await.unwrap();
+                        assert!(log.flushed() >= stored.end());
+                    }
+                }
+            })
+        });
+        for task in tasks.collect::<Vec<_>>() {
+            tokio::time::timeout(Duration::from_mins(1), task).await.expect("nobody waits for ever").unwrap();
+        }
+        assert!(log.close());
+    }
+}
