@@ -69,6 +69,8 @@ class Connection:
     def __init__(self, address, timeout=10):
         host, port = address.rsplit(":", 1)
         self.socket = socket.create_connection((host, int(port)), timeout)
+        # The time-out is that of connecting: nothing need come for longer.
+        self.socket.settimeout(None)
         self.pushed, self.answers, self.open = [], {}, True
         # What to answer to pushed requests, by their code.
         self.replies = {}
