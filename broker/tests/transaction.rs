@@ -5,6 +5,7 @@
 mod harness;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use apogee_config::BrokerSettings;
 use apogee_remoting::message::id::OffsetMessageId;
@@ -12,7 +13,9 @@ use apogee_remoting::message::record::{Record, entries};
 use apogee_remoting::protocol::offset::{ConsumerOffsetSerializeWrapper, GetMaxOffsetRequestHeader};
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
-use apogee_remoting::protocol::transaction::{CheckTransactionStateRequestHeader, EndTransactionRequestHeader};
+use apogee_remoting::protocol::transaction::{
+    CheckTransactionStateRequestHeader, EndTransactionRequestHeader, TransactionMetricsSerializeWrapper,
+};
 use apogee_remoting::{Command, RequestCode, ResponseCode, json};
 use harness::producer::Producer;
 use harness::{TestBroker, pull_header, send_header};
@@ -210,6 +213,25 @@ async fn a_stop_in_the_middle_of_a_check_leaves_each_half_once() {
     }
     left.sort_unstable();
     assert_eq!(left, keys.into_iter().collect::<Vec<_>>());
+    broker.stop().await;
+}
+
+/// How many halves of each topic wait is kept over a restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn pending_transactions_are_counted() {
+    let pending = |store: &Path| {
+        let table = std::fs::read(store.join("config/transactionMetrics")).unwrap();
+        let table: TransactionMetricsSerializeWrapper = json::from_slice(&table).unwrap();
+        table.transaction_count["T"].count
+    };
+    let broker = TestBroker::start_with(unchecked).await;
+    let [half, rolled_back] = [Half::send(&broker, HALF, 0).await, Half::send(&broker, HALF, 0).await];
+    Half::send(&broker, HALF, 0).await;
+    broker.ok(half.end(COMMIT)).await;
+    broker.ok(rolled_back.end(ROLLBACK)).await;
+    let broker = broker.restart_after(|store| assert_eq!(pending(store), 1)).await.unwrap();
+    Half::send(&broker, HALF, 0).await;
+    let broker = broker.restart_after(|store| assert_eq!(pending(store), 2)).await.unwrap();
     broker.stop().await;
 }
 
