@@ -304,3 +304,40 @@ async fn offset(broker: &TestBroker, queue_id: i32) -> Option<i64> {
     let answer = broker.call(TestBroker::request(RequestCode::QUERY_CONSUMER_OFFSET, &header)).await;
     answer.field("offset").and_then(|offset| offset.parse().ok())
 }
+
+/// The slave's share of B22 (316, alibaba/rocketmq 406): it kept the queues of a deleted topic, and what was sent to its successor stood
+/// behind them, or nowhere.
+#[tokio::test]
+async fn b22_a_topic_created_again_begins_at_0_on_the_slave() {
+    let name_server = TestNameServer::start().await;
+    let master = TestBroker::start_at(&name_server, |_| {}).await;
+    let slave = TestBroker::start_at(&name_server, slave).await;
+    for n in 0..5 {
+        master.send("T", 0, &format!("old {n}")).await;
+    }
+    caught_up(&master, &slave).await;
+    slave.wait_for("the old messages", async |slave| (max_offset(slave).await == "5").then_some(())).await;
+    master.ok(Command::request(RequestCode::DELETE_TOPIC_IN_BROKER).with_field("topic", "T")).await;
+    // The second one shows that the offset of the first is no damage.
+    for offset in 0..2 {
+        assert_eq!(master.send("T", 0, "new").await, offset);
+    }
+    caught_up(&master, &slave).await;
+    slave.wait_for("the new messages", async |slave| (max_offset(slave).await == "2").then_some(())).await;
+    // Topics are copied once a minute; the slave begins with that again.
+    let slave = slave.restart().await;
+    let answer = slave
+        .wait_for("the topic is copied", async |slave| {
+            let answer = slave.call(pull("T")).await;
+            (answer.response_code() == ResponseCode::SUCCESS).then_some(answer)
+        })
+        .await;
+    assert_eq!(answer.body.bytes(), master.ok(pull("T")).await.body.bytes());
+    slave.stop().await;
+    master.stop().await;
+}
+
+async fn max_offset(broker: &TestBroker) -> String {
+    let request = Command::request(RequestCode::GET_MAX_OFFSET).with_field("topic", "T").with_field("queueId", "0");
+    broker.ok(request).await.field("offset").unwrap().to_owned()
+}
