@@ -191,8 +191,9 @@ struct Pair {
 impl Pair {
     /// Starts both and waits until the slave follows; through a relay, if one is to be made.
     fn start(site: &Site, kind: Kind, role: &str, relay: Option<fn(&str) -> Result<Relay>>) -> Result<Self> {
-        // The slave stands still for a while and is not to be given up.
-        let shared = "haHousekeepingInterval=600000\ninSyncReplicas=2\n";
+        // The slave stands still for a while and is not to be given up; and what waits for a busy machine is to be late, not
+        // refused.
+        let shared = "haHousekeepingInterval=600000\ninSyncReplicas=2\nwaitTimeMillsInSendQueue=10000\n";
         let master = Running::start(site, kind, Serialization::Json, &format!("brokerRole={role}\n{shared}"))?;
         let relay = relay.map(|start| start(master.ha_address())).transpose()?;
         let ha_address = relay.as_ref().map_or(master.ha_address(), Relay::address);
