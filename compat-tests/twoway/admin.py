@@ -81,8 +81,9 @@ class Broker:
         at = max(at, 0)
         while at < end:
             answer = self.ask(11, pull_fields(topic, queue, at, "TwoG"))
-            for record in split(answer["body"]):
-                found[struct.unpack_from(">q", record, 20)[0]] = record
+            for n, record in enumerate(split(answer["body"])):
+                # A record has only one of its offsets in its head.
+                found[at + n if topic.startswith("%LMQ%") else struct.unpack_from(">q", record, 20)[0]] = record
             at = int(answer["extFields"]["nextBeginOffset"])
         return found
 

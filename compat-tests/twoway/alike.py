@@ -82,7 +82,8 @@ class Stored:
         return struct.unpack_from(">q", self.log[at], STORE_TIME_AT)[0]
 
     def table(self, name, key):
-        return files.table(self.root / "config" / name)[key]
+        path = self.root / "config" / name
+        return files.table(path)[key] if path.exists() else None
 
 
 def start_of_properties(record):
@@ -97,9 +98,10 @@ def differences(ours, theirs):
     pairs = {"commit log": (ours.records(), theirs.records()), "consume queues": (ours.units(), theirs.units()),
              "index": (ours.index(), theirs.index())}
     for name, key in (("topics.json", "topicConfigTable"), ("subscriptionGroup.json", "subscriptionGroupTable"),
-                      ("subscriptionGroup.json", "forbiddenTable"), ("consumerOffset.json", "offsetTable")):
+                      ("subscriptionGroup.json", "forbiddenTable"), ("consumerOffset.json", "offsetTable"),
+                      ("lmqConsumerOffset.json", "offsetTable"), ("lmqConsumerOffset.json", "lmqOffsetTable")):
         pairs[f"{name} {key}"] = ours.table(name, key), theirs.table(name, key)
-    for side in pairs["consumerOffset.json offsetTable"]:
+    for side in filter(None, pairs["consumerOffset.json offsetTable"] + pairs["lmqConsumerOffset.json offsetTable"]):
         side.pop("RMQ_SYS_TRANS_HALF_TOPIC@CID_RMQ_SYS_TRANS", None)
         side.pop("RMQ_SYS_TRANS_OP_HALF_TOPIC@CID_RMQ_SYS_TRANS", None)
     pairs["delayOffset.json"] = [{level: at for level, at in side.table("delayOffset.json", "offsetTable").items() if at}

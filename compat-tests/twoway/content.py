@@ -13,6 +13,8 @@ LONG_TOPIC = "%RETRY%" + LONG_GROUP
 # The same in all that is compared, and young enough that no broker asks a producer for the end of its transaction.
 BORN = str(int(time.time() * 1000))
 DELAYED, LATER, NEVER = "1", "2", "3"
+# Queues that messages of a topic are put into, too.
+LIGHT = "%LMQ%two-a", "%LMQ%two-b"
 LEVELS = "1s 3s 2h"
 
 
@@ -27,8 +29,8 @@ def prepare(store):
 class Writer:
     """Writes to a broker, and keeps what was acknowledged: a sent message's place, body and unique key."""
 
-    def __init__(self, broker, turn, is_5x):
-        self.broker, self.turn, self.is_5x = broker, turn, is_5x
+    def __init__(self, broker, turn, is_5x, has_light):
+        self.broker, self.turn, self.is_5x, self.has_light = broker, turn, is_5x, has_light
         self.sent, self.count, self.half, self.offsets = [], 0, None, {}
 
     def all(self):
@@ -53,6 +55,8 @@ class Writer:
         self.send("TwoPlain", 1, "Grüße 消息 🚀".encode(), KEYS="ключ", text="значение 🚀")
         if self.is_5x:
             self.send(LONG_TOPIC, 0, b"long topic", KEYS="long")
+        if self.has_light:
+            self.light()
         self.delays()
         self.returns()
         self.commits()
@@ -70,6 +74,17 @@ class Writer:
         self.broker.create_group("TwoSql", notifyConsumerIdsChangedEnable=False)
         # Where filters are not enabled nobody asks for it.
         self.broker.subscribe("TwoTags", "TwoSql", "number > 3 AND number < 30 OR TAGS = 'Tag0'")
+
+    def light(self):
+        before = [self.broker.range(name, 0)[1] for name in LIGHT]
+        for n in range(12):
+            self.send("TwoPlain", n % 4, b"light", TAGS=f"Tag{n % 3}", **self.to_light(n))
+        self.until(lambda: [self.broker.range(name, 0)[1] for name in LIGHT] == [before[0] + 8, before[1] + 8])
+
+    def to_light(self, n):
+        """What makes a message go into light queues: the first, the other, both, by turns."""
+        return {"INNER_MULTI_DISPATCH": ",".join(name for name, turns in zip(LIGHT, ((0, 2), (1, 2))) if n % 3 in turns)} \
+            if self.has_light else {}
 
     def delays(self):
         """One that comes soon, and one that does not."""
@@ -104,6 +119,9 @@ class Writer:
             for queue in range(4):
                 self.offsets["TwoPlain", queue, group] = 3 * self.turn + queue
                 self.broker.commit("TwoPlain", queue, group, 3 * self.turn + queue)
+        if self.has_light:
+            self.offsets[LIGHT[0], 0, "%LMQ%TwoG"] = self.turn
+            self.broker.commit(LIGHT[0], 0, "%LMQ%TwoG", self.turn)
 
     def send(self, topic, queue, body, is_readable=True, **more):
         """Sends one message; where it is."""
