@@ -85,7 +85,8 @@ def topics_and_files(version):
             Writer.until(lambda: not log.exists())
         del store.ends[GONE]
         store.check()
-        expect(not (store.chain.root / "consumequeue" / GONE).exists(), f"{GONE} came back")
+        # 4.9.4 leaves the directory.
+        expect(not list((store.chain.root / "consumequeue" / GONE).glob("*/*")), f"{GONE} came back")
     return scenario
 
 

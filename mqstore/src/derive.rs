@@ -73,6 +73,7 @@ impl Derive {
             .with_batches(batch_root, size(QueueKind::Batch), Arc::new(self.rules.topics.clone()))
             .with_extensions(extension_root, self.queues.extension_size(), self.extended);
         let queues = Arc::new(queues);
+        queues.set_deleted(self.rules.deleted.clone());
         let log = Arc::clone(&source) as Arc<dyn RecordSource>;
         let shown = Shown(Progress::new("queues", from, end));
         let bits = FormerBits { root: self.root.clone(), queues: Arc::clone(&self.queues) };

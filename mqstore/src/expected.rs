@@ -1,5 +1,7 @@
 //! What queues and index must hold for a record.
 
+use std::collections::HashMap;
+
 use apogee_remoting::message::properties::key;
 use apogee_remoting::message::record::Record;
 use apogee_remoting::message::sys_flag::{TRANSACTION_ROLLBACK, TRANSACTION_TYPE};
@@ -34,9 +36,16 @@ pub(crate) struct Rules {
     pub(crate) topics: Topics,
     /// Messages are also in the light queues they name.
     pub(crate) light_queues: bool,
+    /// Topics that were deleted, each with the end of the log at that time.
+    pub(crate) deleted: HashMap<String, i64>,
 }
 
 impl Rules {
+    /// Whether a record is of a topic that was deleted later: it is in no queue.
+    pub(crate) fn is_of_deleted(&self, topic: &str, physical_offset: i64) -> bool {
+        self.deleted.get(topic).is_some_and(|log_end| physical_offset < *log_end)
+    }
+
     /// The units that lead to a record.
     pub(crate) fn places<'a>(&self, record: &Record<'a>) -> Vec<Place<'a>> {
         let fields = RecordFields::of(record.as_bytes()).filter(|fields| is_queued(fields.sys_flag));

@@ -7,13 +7,15 @@ use apogee_config::{BrokerSettings, MessageStoreConfig};
 use apogee_store::StoreLock;
 use apogee_store::dispatch::DelayLevels;
 use apogee_store::light::is_light;
+use apogee_store::queue::{Known, KnownEnds};
 use jiff::Timestamp;
 
 use crate::arguments::StoreOptions;
+use crate::delays;
 use crate::error::{Error, at};
 use crate::expected::Rules;
 use crate::index::{IndexFiles, Shape};
-use crate::log::LogFiles;
+use crate::log::{LogFiles, LogSource};
 use crate::queue::{QueueFiles, Sizes};
 use crate::topics::Topics;
 
@@ -123,11 +125,14 @@ impl Layout {
         }))
     }
 
-    /// Delays of the levels.
+    /// Delays of the levels: as configured, else as messages were delayed.
     ///
     /// # Errors
-    /// messageDelayLevel cannot be read.
-    pub(crate) fn delays(&self) -> Result<DelayLevels, Error> {
+    /// messageDelayLevel, or a file, cannot be read.
+    pub(crate) fn delays(&self, queues: &QueueFiles) -> Result<DelayLevels, Error> {
+        if !self.configured {
+            return delays::detected(self, queues);
+        }
         DelayLevels::parse(&self.config.message_delay_level).map_err(|error| Error::refused(error.to_string()))
     }
 
@@ -136,8 +141,31 @@ impl Layout {
     /// # Errors
     /// messageDelayLevel or a directory cannot be read.
     pub(crate) fn rules(&self, queues: &QueueFiles) -> Result<Rules, Error> {
-        let topics = Topics::of(&self.root, queues)?;
-        Ok(Rules { delays: self.delays()?, topics, light_queues: self.has_light_queues(queues)? })
+        let deleted = self.known_ends()?.map(|(_, known)| known.deleted).unwrap_or_default();
+        Ok(Rules {
+            delays: self.delays(queues)?,
+            topics: Topics::of(&self.root, queues)?,
+            light_queues: self.has_light_queues(queues)?,
+            deleted: deleted.into_iter().collect(),
+        })
+    }
+
+    /// The file `queueEnds` and what it says of this log; `None` without one.
+    ///
+    /// # Errors
+    /// It or the log cannot be read.
+    pub(crate) fn known_ends(&self) -> Result<Option<(KnownEnds, Known)>, Error> {
+        let path = self.root.join("queueEnds");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let log = self.log()?;
+        let end = log.end_of_files();
+        let known = KnownEnds::open(&self.root).and_then(|(file, mut known)| {
+            known.limit_to(&LogSource::new(log, end))?;
+            Ok((file, known))
+        });
+        known.map(Some).map_err(at(&path))
     }
 
     /// Whether units have entries in extensions: configured so, or there are such files.

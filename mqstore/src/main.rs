@@ -6,6 +6,7 @@
 
 mod arguments;
 mod cat;
+mod delays;
 mod derive;
 mod diff;
 mod error;

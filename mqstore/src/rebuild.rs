@@ -8,7 +8,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use apogee_store::queue::KnownEnds;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
@@ -31,9 +30,11 @@ pub(crate) fn run(arguments: &RebuildArguments) -> Result<Outcome, Error> {
     let log = layout.log()?;
     let end = log.find_end()?;
     let made = Derive::like(&layout)?.make(log, end, fresh)?;
-    // what is known of the old ones does not hold for the new ones
-    let (mut known_ends, known) = KnownEnds::open(root, end).map_err(at(root))?;
-    known_ends.forget(known.deleted).map_err(at(root))?;
+    if let Some((mut file, mut known)) = layout.known_ends()? {
+        // of what is damaged in the log there are no units any more
+        known.ends.clear();
+        file.write(&known).map_err(at(root))?;
+    }
     if layout.has_extensions() && root.join(QUEUES).exists() {
         fs::rename(root.join(QUEUES), &aside).map_err(at(&aside))?;
         sync(root)?;

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use apogee_remoting::message::record::Record;
 use apogee_store::Checkpoint;
+use apogee_store::queue::{Known, KnownEnds};
 
 use crate::Outcome;
 use crate::arguments::SalvageArguments;
@@ -28,6 +29,10 @@ pub(crate) fn run(arguments: &SalvageArguments) -> Result<Outcome, Error> {
     let _lock = layout.lock_to_read()?;
     let target = &arguments.target;
     fs::create_dir(target).map_err(at(target))?;
+    if is_in(target, &layout.root)? {
+        fs::remove_dir(target).map_err(at(target))?;
+        return Err(Error::refused(format!("{}: the new store cannot lie in the old one", target.display())));
+    }
     let mut output = Output::stdout();
     let log = layout.log()?;
     let copied = copy_log(&log, &target.join("commitlog"), &mut output)?;
@@ -37,7 +42,6 @@ pub(crate) fn run(arguments: &SalvageArguments) -> Result<Outcome, Error> {
     }
     let copy = LogFiles::open(&[target.join("commitlog")], Some(log.file_size()))?;
     let made = Derive::like(&layout)?.make(copy, copied.end, |name| target.join(name))?;
-    let io = at(target);
     let updated = Checkpoint::open(target).and_then(|checkpoint| {
         checkpoint.update(|positions| {
             positions.log_timestamp = copied.newest;
@@ -47,7 +51,12 @@ pub(crate) fn run(arguments: &SalvageArguments) -> Result<Outcome, Error> {
             positions.synced_record = (copied.records > 0).then_some(copied.last);
         })
     });
-    updated.map_err(io)?;
+    updated.map_err(at(target))?;
+    if let Some((_, known)) = layout.known_ends()?.filter(|(_, known)| !known.deleted.is_empty()) {
+        let last = (copied.last, copied.newest);
+        let known = Known { last_record: last, synced_record: last, ends: Vec::new(), ..known };
+        KnownEnds::open(target).and_then(|(mut file, _)| file.write(&known)).map_err(at(target))?;
+    }
     sync(target)?;
     output.line(format_args!(
         "{} records are in {}, in {} queues with {} units; {} ranges with {} bytes were damaged",
@@ -111,7 +120,12 @@ fn copy_log(log: &LogFiles, directory: &Path, output: &mut Output) -> Result<Cop
     Ok(copied)
 }
 
-/// Copies what is neither log, nor made from it or about what is, nor the mark of an open store.
+fn is_in(path: &Path, directory: &Path) -> Result<bool, Error> {
+    let full = |path: &Path| path.canonicalize().map_err(at(path));
+    Ok(full(path)?.starts_with(full(directory)?))
+}
+
+/// Copies what is neither log, nor made from it or about it, nor the mark of an open store.
 fn copy_other(path: &Path, target: &Path) -> Result<(), Error> {
     let Some(name) = path.file_name() else { return Ok(()) };
     let is_left = |left: &str| {

@@ -20,6 +20,8 @@ pub(crate) struct Topics {
     table: Option<HashMap<String, QueueKind>>,
     /// Kinds of the queues on disk; `None` without a directory for them.
     queues: Option<HashMap<String, QueueKind>>,
+    /// Number of changes of the table and time of the last one, ms.
+    version: (i64, i64),
 }
 
 impl Topics {
@@ -33,7 +35,8 @@ impl Topics {
             let is_batch = queues.ids(&topic)?.iter().any(|(kind, _)| *kind == QueueKind::Batch);
             kinds.insert(topic, if is_batch { QueueKind::Batch } else { QueueKind::Simple });
         }
-        Ok(Self { table: table(root), queues: queues.exist().then_some(kinds) })
+        let (table, version) = table(root).unzip();
+        Ok(Self { table, queues: queues.exist().then_some(kinds), version: version.unwrap_or_default() })
     }
 
     /// Whether topics.json has it; `None` when nobody knows.
@@ -58,15 +61,22 @@ impl QueueKinds for Topics {
         // light topics are in no table
         table.contains_key(topic) || queues.contains_key(topic) || is_light(topic)
     }
+
+    fn version(&self) -> (i64, i64) {
+        self.version
+    }
 }
 
-fn table(root: &Path) -> Option<HashMap<String, QueueKind>> {
+/// The kinds of queues of all topics, and the version of their table.
+fn table(root: &Path) -> Option<(HashMap<String, QueueKind>, (i64, i64))> {
     let bytes = fs::read(root.join("config/topics.json")).ok()?;
     let mut table: Value = json::from_slice(&bytes).ok()?;
+    let number = |name| table["dataVersion"][name].as_i64().unwrap_or(0);
+    let version = (number("counter"), number("timestamp"));
     let Value::Object(topics) = table.get_mut("topicConfigTable")?.take() else { return None };
     let kind = |topic: &Value| match topic["attributes"]["queue.type"].as_str() {
         Some("BatchCQ") => QueueKind::Batch,
         _ => QueueKind::Simple,
     };
-    Some(topics.into_iter().map(|(name, topic)| (name, kind(&topic))).collect())
+    Some((topics.into_iter().map(|(name, topic)| (name, kind(&topic))).collect(), version))
 }

@@ -11,8 +11,7 @@ use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Record;
-use apogee_store::queue::KnownEnds;
-use apogee_store::{AbortMark, Checkpoint, Hooks, QueueKind, Store};
+use apogee_store::{AbortMark, Checkpoint, Hooks, QueueKind, QueueKinds, Store};
 
 use crate::Outcome;
 use crate::arguments::TruncateArguments;
@@ -26,39 +25,46 @@ pub(crate) fn run(arguments: &TruncateArguments) -> Result<Outcome, Error> {
     let layout = Layout::new(&arguments.dir, &arguments.store)?;
     let lock = if arguments.yes { Some(layout.lock_to_write()?) } else { layout.lock_to_read()? };
     let log = layout.log()?;
-    let newest = newest_before(&log, arguments.at)?;
+    let last = last_before(&log, arguments.at)?;
     let end = tell_what_goes(&log, arguments.at)?;
     if !arguments.yes {
         return Err(Error::refused("nothing was changed: the same command with --yes cuts this off"));
     }
     let config = recovery_config(&layout, &log)?;
     AbortMark::new(&layout.root).set().map_err(at(&layout.root))?;
-    forget(&layout.root, arguments.at, newest)?;
+    forget(&layout, arguments.at, last)?;
     cut(&log, arguments.at, end)?;
     // the store takes it again
     drop(lock);
     let topics = Topics::of(&layout.root, &layout.queues()?)?;
-    let store = Store::open(&config, Hooks { queue_kinds: Arc::new(topics), ..Hooks::default() })?;
+    let kinds = Arc::new(topics.clone());
+    let store = Store::open(&config, Hooks { queue_kinds: kinds, ..Hooks::default() })?;
+    for topic in store.topics() {
+        // the log still has records of topics that were deleted
+        if !topics.is_known(&topic) {
+            store.delete_topic(&topic).map_err(at(&layout.root))?;
+        }
+    }
     store.close().map_err(at(&layout.root))?;
     Ok(Outcome::Well)
 }
 
-/// Store time of the last record before a place, ms; 0 without one.
+/// Physical offset and store time (ms) of the last record before a place; 0 twice without one.
 ///
 /// # Errors
 /// No entry starts at the place.
-fn newest_before(log: &LogFiles, place: i64) -> Result<i64, Error> {
+fn last_before(log: &LogFiles, place: i64) -> Result<(i64, i64), Error> {
     let (min, end) = (log.min_offset(), log.end_of_files());
     let Some(file) = log.find((place - 1).max(min)).filter(|_| place >= min) else {
         return Err(Error::refused(format!("--at {place}: the log has files from {min} to {end}")));
     };
     let mut walk = Walk::new(log, file.start, end);
-    let (mut newest, mut last) = (0, file.start);
+    let (mut last_record, mut last) = ((0, 0), file.start);
     while walk.position() < place {
         last = walk.position();
         let Some(entry) = walk.next()? else { break };
         if let Entry::Record(bytes) = entry {
-            newest = Record::parse(&bytes).map_or(newest, |record| record.store_timestamp);
+            last_record = Record::parse(&bytes).map_or(last_record, |record| (last, record.store_timestamp));
         }
     }
     if walk.position() != place {
@@ -67,7 +73,7 @@ fn newest_before(log: &LogFiles, place: i64) -> Result<i64, Error> {
             "--at {place}: no record starts there: the nearest places are {last} and {next}"
         )));
     }
-    Ok(newest)
+    Ok(last_record)
 }
 
 /// Says which records lie behind a place; gives the end of the log.
@@ -98,9 +104,15 @@ fn tell_what_goes(log: &LogFiles, place: i64) -> Result<i64, Error> {
     Ok(end)
 }
 
-/// Lets the checkpoint know nothing of what goes, and nobody how far queues were on disk.
-fn forget(root: &Path, place: i64, newest: i64) -> Result<(), Error> {
-    let path = root.join("checkpoint");
+/// Lets the checkpoint, and what is known of queues, know nothing of what goes.
+fn forget(layout: &Layout, place: i64, last_record: (i64, i64)) -> Result<(), Error> {
+    let root = &layout.root;
+    if let Some((mut file, mut known)) = layout.known_ends()? {
+        known.cut(place);
+        (known.last_record, known.synced_record) = (last_record, last_record);
+        file.write(&known).map_err(at(root))?;
+    }
+    let (path, newest) = (root.join("checkpoint"), last_record.1);
     let updated = Checkpoint::open(root).and_then(|checkpoint| {
         checkpoint.update(|positions| {
             positions.log_timestamp = positions.log_timestamp.min(newest);
@@ -112,9 +124,7 @@ fn forget(root: &Path, place: i64, newest: i64) -> Result<(), Error> {
             positions.synced_record = None;
         })
     });
-    updated.map_err(at(&path))?;
-    let (mut known_ends, known) = KnownEnds::open(root, place).map_err(at(root))?;
-    known_ends.forget(known.deleted).map_err(at(root))
+    updated.map_err(at(&path))
 }
 
 /// Removes files from the last one on, then zeros the rest of the one that holds the place, from its end backwards: what is
@@ -163,6 +173,7 @@ fn recovery_config(layout: &Layout, log: &LogFiles) -> Result<MessageStoreConfig
         enable_consume_queue_ext: layout.has_extensions(),
         max_hash_slot_num: size(shape.slots as u64)?,
         max_index_num: size(shape.items as u64)?,
+        message_delay_level: layout.delays(&queues)?.to_string(),
         enable_multi_dispatch: layout.has_light_queues(&queues)?,
         ..layout.config.clone()
     })

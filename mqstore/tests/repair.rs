@@ -243,7 +243,7 @@ fn salvage_passes_over_lost_files_and_file_ends() {
 fn known_ends_of_queues_are_forgotten() {
     let golden = Golden::unpack("plain-5x");
     golden.open().close().unwrap();
-    let known = || KnownEnds::open(&golden.path(), i64::MAX).unwrap().1;
+    let known = || KnownEnds::open(&golden.path()).unwrap().1;
     assert!(!known().ends.is_empty());
     let target = golden.beside("salvaged");
     mqstore(&["salvage", &golden.dir(), &target]).well();
@@ -256,7 +256,7 @@ fn known_ends_of_queues_are_forgotten() {
 #[test]
 fn deletions_are_known_up_to_where_the_log_is_cut_off() {
     let golden = Golden::unpack("plain-5x");
-    let known = || KnownEnds::open(&golden.path(), i64::MAX).unwrap();
+    let known = || KnownEnds::open(&golden.path()).unwrap();
     let deleted = [("early", 1000), ("late", 1 << 40)].map(|(topic, end)| (topic.to_owned(), end)).to_vec();
     known().0.forget(deleted.clone()).unwrap();
     mqstore(&["rebuild", &golden.dir()]).well();

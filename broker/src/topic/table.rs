@@ -177,6 +177,11 @@ impl QueueKinds for TopicTable {
     fn is_known(&self, topic: &str) -> bool {
         self.contains(topic)
     }
+
+    fn version(&self) -> (i64, i64) {
+        let version = self.topics.version();
+        (version.counter, version.timestamp)
+    }
 }
 
 /// What a light queue looks like as a topic.

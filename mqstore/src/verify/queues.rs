@@ -65,13 +65,18 @@ impl<'a> QueueCheck<'a> {
     fn claim(&mut self, place: &Place<'_>, record: &Record<'_>, report: &mut Report) -> Result<(), Error> {
         let Place { topic, queue_id, entry: expected } = *place;
         let unclean = self.unclean;
-        if let Some(count) = self.unqueued.get_mut(topic) {
+        let is_former = self.rules.is_of_deleted(topic, record.physical_offset);
+        if let Some(count) = self.unqueued.get_mut(topic).filter(|_| !is_former) {
             *count += 1;
             return Ok(());
         }
         self.make_room();
         let Some(queue) = self.queue(topic, queue_id)? else {
-            self.unqueued.insert(topic.to_owned(), 1);
+            if is_former {
+                self.former += 1;
+            } else {
+                self.unqueued.insert(topic.to_owned(), 1);
+            }
             return Ok(());
         };
         let loaded = queue.block.is_empty();
@@ -84,7 +89,7 @@ impl<'a> QueueCheck<'a> {
             if let Some(fault) = queue.difference(found, expected)? {
                 report.problem("queue", format_args!("{}: {fault}", queue.place(at)))?;
             }
-        } else if record.physical_offset < queue.begins {
+        } else if is_former || record.physical_offset < queue.begins {
             self.former += 1;
         } else if expected.offset >= queue.max && unclean {
             report.pending("records that are put into their queues", 1);
@@ -174,7 +179,7 @@ impl<'a> QueueCheck<'a> {
         report.line(format_args!("queues: {count} with {units} units"))?;
         self.without_queues(report)?;
         if self.former > 0 {
-            report.line(format_args!("{} records of topics that were deleted and made again", self.former))?;
+            report.line(format_args!("{} records of topics before they were deleted", self.former))?;
         }
         self.queues.clear();
         Ok(())

@@ -1,5 +1,6 @@
 //! Delay levels: how long a message of SCHEDULE_TOPIC_XXXX waits.
 
+use std::fmt;
 use std::sync::LazyLock;
 
 use apogee_remoting::message::java_hash;
@@ -50,6 +51,15 @@ impl DelayLevels {
         self.0.get(level.checked_sub(1)?).copied()
     }
 
+    /// Gives a level from 1 on another delay, ms. Levels before it that are not there yet get the same.
+    pub fn set(&mut self, level: i32, delay: i64) {
+        let Some(n) = usize::try_from(level).ok().and_then(|level| level.checked_sub(1)) else { return };
+        if n < MOST_LEVELS {
+            self.0.resize(self.0.len().max(n + 1), delay);
+            self.0[n] = delay;
+        }
+    }
+
     /// What the unit of a record has as tags code in a queue without an extension: the hash of its tags, in
     /// SCHEDULE_TOPIC_XXXX the time of delivery, ms.
     pub fn tags_code(&self, record: &RecordFields<'_>) -> i64 {
@@ -64,6 +74,13 @@ impl DelayLevels {
     }
 }
 
+/// As messageDelayLevel.
+impl fmt::Display for DelayLevels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|delay| write!(f, "{}s ", delay / 1000))
+    }
+}
+
 impl Default for DelayLevels {
     /// The reference's eighteen.
     fn default() -> Self {
@@ -71,6 +88,9 @@ impl Default for DelayLevels {
         Self([1000, 5000, 10_000, 30_000].into_iter().chain(minutes).collect())
     }
 }
+
+/// More than anybody configures.
+const MOST_LEVELS: usize = 1000;
 
 static TAGS: LazyLock<Name> = LazyLock::new(|| Name::new(b"TAGS\x01"));
 

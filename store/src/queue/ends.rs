@@ -2,19 +2,26 @@
 //! what is no longer there: units that were lost, and queues whose files are gone; and what must not come back. The
 //! reference does not know it.
 //!
-//! `apgends1`, then the CRC32 of all that follows (4 bytes), then the number of deleted topics (4) and for each of them:
-//! length of the topic 2, topic, end of the log at that time 8; then for each queue: length of the topic 2, topic, queue
+//! Others may have the store in between, and delete and make topics or cut the log. So the file also says of which topics and
+//! of which log it speaks.
+//!
+//! `apgends2`, then the CRC32 of all that follows (4 bytes), then the version of the topics' table, number of changes 8 and
+//! time 8, then physical offset 8 and store time 8 of the last record, and of the last one that was on disk, then the number of deleted topics (4) and for each of
+//! them: length of the topic 2, topic, end of the log at that time 8; then for each queue: length of the topic 2, topic, queue
 //! number 4, queue offset 8 and physical offset 8 behind the last unit on disk. Whatever does not add up counts for nothing.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use apogee_remoting::message::record::Record;
 use bytes::{Buf, BufMut};
 use tracing::warn;
 
 use super::table::QueueTable;
+use crate::dispatch::Progress;
 use crate::files::{named, sync, sync_directory, write_all_at};
+use crate::read::{RecordSource, record_at};
 
 /// A queue, and how far it was on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,50 +39,103 @@ pub struct KnownEnd {
 /// What the file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
+    /// Version of the topics' table ([`super::QueueKinds::version`]).
+    pub version: (i64, i64),
+    /// Physical offset and store time (ms) of the last record that was dispatched.
+    pub last_record: (i64, i64),
+    /// The same of the last one that was on disk, in the log and in its queue.
+    pub synced_record: (i64, i64),
     /// Topics that were deleted, each with the end of the log at that time: records before it are of its former life.
     pub deleted: Vec<(String, i64)>,
     /// How far queues were.
     pub ends: Vec<KnownEnd>,
 }
 
+impl Known {
+    /// Leaves out what is not of this log: somebody may have cut it since this was written. Gives the physical offset up to
+    /// which it is the same, as far as is known.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn limit_to(&mut self, log: &dyn RecordSource) -> io::Result<i64> {
+        let behind = |(at, stored): (i64, i64)| -> io::Result<Option<i64>> {
+            let bytes = record_at(log, at)?;
+            let record = bytes.as_deref().and_then(|bytes| Record::parse(bytes).ok());
+            Ok(record.filter(|record| record.store_timestamp == stored).map(|record| at + record.size() as i64))
+        };
+        let same = behind(self.last_record)?;
+        if same.is_some() || self.last_record == NO_RECORD {
+            // what was stored behind it until the last stop is still there, too
+            self.cut(log.max_offset());
+            return Ok(same.unwrap_or(0));
+        }
+        let same = behind(self.synced_record)?.unwrap_or(0);
+        self.cut(same);
+        Ok(same)
+    }
+
+    /// Leaves out what is said of the log from a place on.
+    pub fn cut(&mut self, end: i64) {
+        for (_, log_end) in &mut self.deleted {
+            *log_end = end.min(*log_end);
+        }
+        self.ends.retain(|known| known.max_physical <= end);
+    }
+}
+
 /// The file.
 #[derive(Debug)]
 pub struct KnownEnds {
     path: PathBuf,
+    /// As they are known now.
+    last_record: (i64, i64),
+    synced_record: (i64, i64),
     /// Checksum of what is in it; `None` when that is not known.
     written: Option<u32>,
 }
 
 impl KnownEnds {
-    /// The file of the store in `root`, and what it says of a log that ends at `log_end`: one that lost its end has
-    /// nothing from behind a later deletion.
+    /// The file of the store in `root`, and what it says.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn open(root: &Path, log_end: i64) -> io::Result<(Self, Known)> {
+    pub fn open(root: &Path) -> io::Result<(Self, Known)> {
         let path = root.join("queueEnds");
         let content = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             content => content.map_err(named(&path))?,
         };
-        let mut known = decode(&content).unwrap_or_else(|| {
+        let known = decode(&content).unwrap_or_else(|| {
             if !content.is_empty() {
                 warn!(path = %path.display(), "the file is damaged: units that queues lost are not noticed");
             }
             Known::default()
         });
-        for (_, end) in &mut known.deleted {
-            *end = log_end.min(*end);
-        }
-        Ok((Self { path, written: None }, known))
+        let (last_record, synced_record) = (known.last_record, known.synced_record);
+        Ok((Self { path, last_record, synced_record, written: None }, known))
     }
 
     /// Writes down how far the queues are on disk and what was deleted, unless that is what stands there. Where that fails,
     /// what queues lose until the next time is not noticed.
     pub fn note(&mut self, queues: &QueueTable) {
-        let known = Known { deleted: queues.deleted(), ends: queues.durable_ends() };
+        let known = Known {
+            version: queues.version(),
+            last_record: self.last_record,
+            synced_record: self.synced_record,
+            deleted: queues.deleted(),
+            ends: queues.durable_ends(),
+        };
         if let Err(error) = self.write(&known) {
             warn!(%error, "how far the queues are on disk is not written down");
+        }
+    }
+
+    /// Takes over how far records are dispatched, and on disk, for the next write.
+    pub fn reached(&mut self, dispatched: Progress, synced: Option<Progress>) {
+        for (record, progress) in [(&mut self.last_record, Some(dispatched)), (&mut self.synced_record, synced)] {
+            if let Some(progress) = progress.filter(|progress| progress.store_timestamp > 0) {
+                *record = (progress.last_record, progress.store_timestamp);
+            }
         }
     }
 
@@ -84,10 +144,15 @@ impl KnownEnds {
     /// # Errors
     /// It may still stand there.
     pub fn forget(&mut self, deleted: Vec<(String, i64)>) -> io::Result<()> {
-        self.write(&Known { deleted, ends: Vec::new() })
+        let (last_record, synced_record) = (self.last_record, self.synced_record);
+        self.write(&Known { last_record, synced_record, deleted, ..Known::default() })
     }
 
-    fn write(&mut self, known: &Known) -> io::Result<()> {
+    /// Lets the file say this, unless it does already.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn write(&mut self, known: &Known) -> io::Result<()> {
         let content = encode(known);
         let sum = crc32fast::hash(&content);
         if self.written == Some(sum) {
@@ -113,6 +178,10 @@ fn encode(known: &Known) -> Vec<u8> {
         content.put_u16(topic.len() as u16);
         content.put_slice(topic.as_bytes());
     };
+    for (a, b) in [known.version, known.last_record, known.synced_record] {
+        content.put_i64(a);
+        content.put_i64(b);
+    }
     content.put_u32(known.deleted.len() as u32);
     for (topic, log_end) in &known.deleted {
         put_topic(&mut content, topic);
@@ -135,7 +204,9 @@ fn decode(content: &[u8]) -> Option<Known> {
     if crc != crc32fast::hash(rest) {
         return None;
     }
-    let mut known = Known::default();
+    let mut pair = || Some((rest.try_get_i64().ok()?, rest.try_get_i64().ok()?));
+    let (version, last_record, synced_record) = (pair()?, pair()?, pair()?);
+    let mut known = Known { version, last_record, synced_record, ..Known::default() };
     for _ in 0..rest.try_get_u32().ok()? {
         known.deleted.push((topic(&mut rest)?, rest.try_get_i64().ok()?));
     }
@@ -154,8 +225,9 @@ fn topic(rest: &mut &[u8]) -> Option<String> {
     Some(std::str::from_utf8(topic).ok()?.to_owned())
 }
 
-const MAGIC: &[u8; 8] = b"apgends1";
+const MAGIC: &[u8; 8] = b"apgends2";
 const HEAD: usize = MAGIC.len() + 4;
+const NO_RECORD: (i64, i64) = (0, 0);
 
 #[cfg(test)]
 mod tests {
@@ -165,7 +237,8 @@ mod tests {
     fn what_is_known_comes_back_and_damage_is_nothing() {
         let end = |topic: &str, queue_id| KnownEnd { topic: topic.to_owned(), queue_id, max: 7, max_physical: 900 };
         let deleted = vec![("gone".to_owned(), 800)];
-        let known = Known { deleted, ends: vec![end("T", 0), end("%LMQ%\u{e9}", 3)] };
+        let ends = vec![end("T", 0), end("%LMQ%\u{e9}", 3)];
+        let known = Known { version: (3, 4), last_record: (840, 5), synced_record: (830, 5), deleted, ends };
         let content = encode(&known);
         assert_eq!(decode(&content).unwrap(), known);
         assert_eq!(decode(&encode(&Known::default())).unwrap(), Known::default());

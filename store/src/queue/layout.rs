@@ -49,6 +49,12 @@ pub trait QueueKinds: Send + Sync {
         let _ = topic;
         true
     }
+
+    /// Which state of the topics this is: number of changes and time of the last one, ms. Another than was written down last
+    /// means that a topic may have been deleted and made anew in between.
+    fn version(&self) -> (i64, i64) {
+        (0, 0)
+    }
 }
 
 impl<F: Fn(&str) -> Option<QueueKind> + Send + Sync> QueueKinds for F {

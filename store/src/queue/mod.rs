@@ -13,6 +13,7 @@ mod lookup;
 #[expect(clippy::module_inception, reason = "the queue itself")]
 mod queue;
 mod recover;
+mod remade;
 mod shared;
 mod table;
 mod unit;

@@ -31,16 +31,22 @@ pub struct Loaded<'a> {
     pub log_min: i64,
     /// Physical offset behind the last good record.
     pub log_end: i64,
-    /// The last stop was clean: ends are trusted and not compared with the log.
+    /// The last stop was clean: ends are trusted and not compared with the log, as far as `ours` goes.
     pub clean: bool,
+    /// Physical offset up to which this broker wrote log and queues, and nobody cut them since. The reference leaves units behind the end of a
+    /// queue that it cuts, and takes them for good once the log has gone past them.
+    pub ours: i64,
     /// After an unclean stop, the physical offset from which on records were checked. What is in queues from there on
     /// may be of a former end of the log, or of records that were lost: it is made again.
     pub checked_from: i64,
     /// Physical offset behind the last record that was dispatched before a clean stop, 0 if unknown. What is before
     /// it and in no queue belongs to a topic that was deleted.
     pub dispatched: i64,
-    /// How far queues were on disk once; not complete, and of queues that are not there any more, too.
+    /// How far queues were on disk once; not complete, and of queues that are not there any more, too. Those of a topic are
+    /// next to one another.
     pub known_ends: &'a [KnownEnd],
+    /// The table of topics is as it was at that time.
+    pub same_topics: bool,
     /// The records.
     pub records: &'a dyn RecordAt,
     /// Called before anything is changed that the next start could not find out again from files and checkpoint.
@@ -60,6 +66,9 @@ impl QueueTable {
     /// A directory cannot be read or a file changed; a file is not of the configured size.
     pub fn recover(&self, log: Loaded<'_>) -> io::Result<Option<i64>> {
         let queues = self.discover()?;
+        if !log.same_topics {
+            self.find_remade(log)?;
+        }
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let progress = Progress::new("reading consume queues", 0, queues.len() as i64, log.tell_every);
         let (progress, read) = (&Mutex::new(progress), &AtomicI64::new(0));
@@ -120,7 +129,7 @@ impl QueueTable {
     /// put into the table, for its units to come back.
     fn lost_from(&self, end: &KnownEnd, log: Loaded<'_>) -> io::Result<Option<i64>> {
         let is_in_log = log.log_min < end.max_physical && end.max_physical <= log.log_end;
-        if !is_in_log || !self.is_known(&end.topic) {
+        if !is_in_log || !self.is_known(&end.topic) || self.is_of_deleted(&end.topic, end.max_physical - 1) {
             return Ok(None);
         }
         let Some(queue) = self.get(&end.topic, end.queue_id).filter(|queue| queue.has_files()) else {
@@ -129,7 +138,9 @@ impl QueueTable {
         };
         // what lies behind the place from which on all is made again does not count
         let is_trusted = log.clean || end.max_physical <= log.checked_from;
-        let is_short = is_trusted && queue.max_offset() < end.max;
+        // one that reaches further in the log had its units taken by somebody
+        let is_shorter = queue.max_offset() < end.max && queue.max_physical_offset() < end.max_physical;
+        let is_short = is_trusted && is_shorter;
         Ok(is_short.then(|| queue.max_physical_offset().max(log.log_min)))
     }
 }
@@ -167,7 +178,9 @@ impl Queue {
         let last = loop {
             match self.last_record(first, end)? {
                 Some((at, Entry { offset, unit, .. }))
-                    if !log.clean && unit.end() > log.log_min && !log.records.matches(self, offset, unit) =>
+                    if (!log.clean || unit.end() > log.ours)
+                        && unit.end() > log.log_min
+                        && !log.records.matches(self, offset, unit) =>
                 {
                     is_worse = true;
                     end = at;

@@ -29,9 +29,11 @@ fn log(records: i64, clean: bool) -> Loaded<'static> {
         log_min: 0,
         log_end: end,
         clean,
+        ours: end,
         checked_from: end,
         dispatched: 0,
         known_ends: &[],
+        same_topics: true,
         records: &EvenLog,
         before_repair: &|| Ok(()),
     }

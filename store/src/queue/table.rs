@@ -302,6 +302,11 @@ impl QueueTable {
         ends
     }
 
+    /// Which state of the topics this is.
+    pub(super) fn version(&self) -> (i64, i64) {
+        self.kinds.version()
+    }
+
     /// Whether there is such a topic, as far as anybody says.
     pub fn is_known(&self, topic: &str) -> bool {
         self.kinds.is_known(topic)

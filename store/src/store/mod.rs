@@ -137,6 +137,7 @@ impl Store {
         deleted.retain(|(other, _)| other != topic);
         deleted.push((topic.to_owned(), log_end));
         // on disk before anything is gone: no start makes the queues again from the log
+        known_ends.reached(self.dispatch.progress(), None);
         known_ends.forget(deleted)?;
         self.queues.delete_topic(topic, log_end)
     }
@@ -210,7 +211,9 @@ impl Store {
         threads.dispatcher.stop();
         let queues = threads.queue_flusher.stop();
         if queues.is_ok() {
-            self.known_ends.lock().note(&self.queues);
+            let (mut known_ends, reached) = (self.known_ends.lock(), self.dispatch.progress());
+            known_ends.reached(reached, Some(reached).filter(|_| synced));
+            known_ends.note(&self.queues);
         }
         let index = threads.index.map_or(Ok(()), IndexBuilder::stop);
         if !synced {

@@ -98,10 +98,10 @@ impl Store {
         let (log, checked_from) = CommitLog::recover(LogOptions::from_config(config), known, waker.clone())?;
         let (min, end) = (log.min_offset(), log.max_offset());
 
-        let (known_ends, once) = KnownEnds::open(&root, end).map_err(io)?;
-
+        let (known_ends, mut once) = KnownEnds::open(&root).map_err(io)?;
+        let same_until = once.limit_to(&*log).map_err(io)?;
         // Before anything is derived or appended: from here on a stop is an unclean one.
-        let repair = Repair::new(&checkpoint, known_ends, once);
+        let repair = Repair::new(&checkpoint, known_ends, once, same_until);
         let opened = abort.set().map_err(io).and_then(|()| {
             let (derived, index) = thread::scope(|scope| {
                 // neither needs the other
@@ -162,26 +162,29 @@ struct Repair<'a> {
     known_ends: Arc<Mutex<KnownEnds>>,
     /// What they said at the last look.
     once: Known,
+    /// Physical offset up to which the log is the same as at that time.
+    same_until: i64,
     withdrawn: Mutex<bool>,
     /// Units were or are about to be written or removed.
     changed: AtomicBool,
 }
 
 impl<'a> Repair<'a> {
-    fn new(checkpoint: &'a Checkpoint, known_ends: KnownEnds, once: Known) -> Self {
+    fn new(checkpoint: &'a Checkpoint, known_ends: KnownEnds, once: Known, same_until: i64) -> Self {
         let known_ends = Arc::new(Mutex::new(known_ends));
-        Self { checkpoint, known_ends, once, withdrawn: Mutex::new(false), changed: AtomicBool::new(false) }
+        let (withdrawn, changed) = (Mutex::new(false), AtomicBool::new(false));
+        Self { checkpoint, known_ends, once, same_until, withdrawn, changed }
     }
 
     /// Before units go that were on disk: the checkpoint must no longer say so, or a start after a kill would not
     /// make them again.
-    fn begin(&self) -> io::Result<()> {
+    fn begin(&self, deleted: Vec<(String, i64)>) -> io::Result<()> {
         self.set_changed();
         let mut withdrawn = self.withdrawn.lock();
         if !*withdrawn {
             self.checkpoint.withdraw()?;
             // afterwards: the start that follows a kill does it all again without it
-            self.known_ends.lock().forget(self.once.deleted.clone())?;
+            self.known_ends.lock().forget(deleted)?;
             *withdrawn = true;
         }
         Ok(())
@@ -223,7 +226,7 @@ impl Derived {
         // all deleted: they must not come back.
         let is_built_anew = !queue_root.exists();
         if is_built_anew && min < end {
-            repair.begin().map_err(io)?;
+            repair.begin(repair.once.deleted.clone()).map_err(io)?;
         }
         files::create_directories(&queue_root).map_err(io)?;
         let batch_file = u64::from(config.mapper_file_size_batch_consume_queue.unsigned_abs());
@@ -238,11 +241,13 @@ impl Derived {
             log_min: min,
             log_end: end,
             clean: known.clean,
+            ours: repair.same_until,
             checked_from,
             dispatched,
             known_ends: if is_built_anew { &[] } else { &repair.once.ends },
+            same_topics: repair.once.version == hooks.queue_kinds.version(),
             records: &**log,
-            before_repair: &|| repair.begin(),
+            before_repair: &|| repair.begin(queues.deleted()),
             tell_every: known.tell_every,
         };
         let missing_from = queues.recover(loaded).map_err(io)?;
@@ -269,7 +274,8 @@ impl Derived {
                 .with_bit_maps(hooks.bit_maps.clone())
         };
         // Nobody waits for old messages, so the listener comes after them.
-        let dispatch = dispatch_from(from.max(min), min, walk, repair, known.tell_every, &io)?;
+        let begin = || repair.begin(queues.deleted());
+        let dispatch = dispatch_from(from.max(min), min, walk, begin, known.tell_every, &io)?;
         queues.settle().map_err(io)?;
         queues.correct_min_offsets(min).map_err(io)?;
         queues.reset_next_offsets();
@@ -283,7 +289,7 @@ fn dispatch_from(
     mut from: i64,
     min: i64,
     walk: impl Fn(i64) -> Dispatch,
-    repair: &Repair<'_>,
+    begin_repair: impl Fn() -> io::Result<()>,
     tell_every: Duration,
     io: &impl Fn(io::Error) -> OpenError,
 ) -> Result<Dispatch, OpenError> {
@@ -292,7 +298,7 @@ fn dispatch_from(
         let dispatch = if from > min { walk(from).refusing_gaps() } else { walk(from) };
         match dispatch.catch_up_telling("putting messages into consume queues", tell_every) {
             Err(DispatchError::UnitsMissing { behind, .. }) => {
-                repair.begin().map_err(io)?;
+                begin_repair().map_err(io)?;
                 from = if is_second { min } else { behind.max(min) };
                 is_second = true;
                 tracing::warn!(from, "consume queues miss units and are completed from the commit log");
@@ -305,8 +311,8 @@ fn dispatch_from(
     }
 }
 
-/// The place behind the record at `offset`: what a clean stop left to be dispatched. A record before it that is in no
-/// queue belongs to a topic that was deleted, and must not come back. 0 where no such record is known.
+/// The place behind the record at `offset`; 0 where no such record is known. What is before the last one that was dispatched
+/// before a clean stop, and in no queue, belongs to a topic that was deleted, and must not come back.
 fn behind(log: &CommitLog, offset: Option<i64>) -> io::Result<i64> {
     let Some(offset) = offset else { return Ok(0) };
     Ok(record_at(log, offset)?.map_or(0, |record| offset + record.len() as i64))

@@ -60,6 +60,7 @@ impl Synced {
         if let Err(error) = updated {
             error!(%error, path = %self.checkpoint.path().display(), "the checkpoint is not written");
         }
+        self.known_ends.lock().reached(progress, reached);
         self.write_ends();
     }
 

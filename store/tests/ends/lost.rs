@@ -1,86 +1,18 @@
 //! Queues that lost units, or all their files, get them back at the next start.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking; helpers of integration tests are not seen as tests")]
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::thread;
 
-use apogee_config::MessageStoreConfig;
-use apogee_remoting::message::record::{Draft, entries};
-use apogee_store::{GetRequest, GetStatus, Hooks, QueueKind, QueueKinds, Store};
-use tempfile::TempDir;
+use apogee_remoting::message::record::entries;
+use apogee_store::GetRequest;
 
-const MESSAGES: usize = 150;
-
-/// All topics but this one.
-struct Topics(&'static str);
-
-impl QueueKinds for Topics {
-    fn queue_kind(&self, _: &str) -> Option<QueueKind> {
-        None
-    }
-
-    fn is_known(&self, topic: &str) -> bool {
-        topic != self.0
-    }
-}
-
-fn open(root: &Path, deleted: &'static str) -> Arc<Store> {
-    let config = MessageStoreConfig {
-        store_path_root_dir: root.to_str().unwrap().to_owned(),
-        mapped_file_size_commit_log: 64 * 1024,
-        mapped_file_size_consume_queue: 20 * 20,
-        flush_interval_consume_queue: 5,
-        flush_consume_queue_thorough_interval: 5,
-        ..MessageStoreConfig::default()
-    };
-    Store::open(&config, Hooks { queue_kinds: Arc::new(Topics(deleted)), ..Hooks::default() }).unwrap()
-}
-
-/// A clean store with two queues of a topic and one of another.
-fn filled() -> TempDir {
-    let root = tempfile::tempdir().unwrap();
-    let store = open(root.path(), "");
-    for n in 0..MESSAGES {
-        for (topic, queue_id) in [("U", 0), ("T", 0), ("T", 1)] {
-            let body = format!("{topic}{queue_id} {n}");
-            store.append(&Draft::new(topic, queue_id, ([127, 0, 0, 1], 10_911).into(), body.as_bytes())).unwrap();
-        }
-    }
-    store.close().unwrap();
-    root
-}
-
-/// As a kill leaves it.
-fn set_abort(root: &Path) {
-    fs::write(root.join("abort"), "1").unwrap();
-}
-
-fn count(store: &Store, topic: &str, queue_id: i32) -> usize {
-    while store.dispatch_behind_bytes() > 0 {
-        thread::yield_now();
-    }
-    let mut count = 0;
-    loop {
-        let request = GetRequest { topic, queue_id, offset: count as i64, max_count: 32, max_bytes: 1 << 20 };
-        let found = store.get(&request, None).unwrap();
-        if found.status != GetStatus::Found {
-            return count;
-        }
-        for record in found.runs.iter().flat_map(|run| entries(run)).map(Result::unwrap) {
-            assert_eq!(record.queue_offset, count as i64);
-            assert_eq!(record.body, format!("{topic}{queue_id} {count}").as_bytes());
-            count += 1;
-        }
-    }
-}
+use super::{ALL, MESSAGES, Topics, append, count, filled, open, overwrite, set_abort};
 
 fn check(root: &Path) {
     // the second time as a kill in the middle of the first leaves it, the third time after a clean stop
     for stop in 0..3 {
-        let store = open(root, "");
+        let store = open(root, ALL);
         for (topic, queue_id) in [("T", 0), ("T", 1), ("U", 0)] {
             assert_eq!(count(&store, topic, queue_id), MESSAGES, "{topic} {queue_id}, start {stop}");
         }
@@ -137,7 +69,7 @@ fn a_deleted_topic_does_not_come_back() {
         if !is_clean {
             set_abort(root.path());
         }
-        let store = open(root.path(), "U");
+        let store = open(root.path(), Topics { gone: "U", ..ALL });
         assert_eq!(count(&store, "T", 0), MESSAGES);
         assert!(!store.topics().iter().any(|topic| &**topic == "U"));
         store.close().unwrap();
@@ -148,12 +80,12 @@ fn a_deleted_topic_does_not_come_back() {
 #[test]
 fn a_topic_made_anew_begins_anew() {
     let root = filled();
-    let store = open(root.path(), "");
+    let store = open(root.path(), ALL);
     store.delete_topic("U").unwrap();
-    store.append(&Draft::new("U", 0, ([127, 0, 0, 1], 10_911).into(), b"U0 0")).unwrap();
+    append(&store, "U", 0, 0);
     drop(store);
     for _ in 0..2 {
-        let store = open(root.path(), "");
+        let store = open(root.path(), ALL);
         assert_eq!((count(&store, "U", 0), count(&store, "T", 0)), (1, MESSAGES));
         store.close().unwrap();
         set_abort(root.path());
@@ -167,7 +99,7 @@ fn a_damaged_offset_costs_its_record_only() {
         for (damaged, offset) in [(40, 0), (40, 1 << 40), (MESSAGES - 1, 7)] {
             let root = filled();
             let place = {
-                let store = open(root.path(), "");
+                let store = open(root.path(), ALL);
                 let request =
                     GetRequest { topic: "T", queue_id: 1, offset: damaged as i64, max_count: 1, max_bytes: 1 };
                 let found = store.get(&request, None).unwrap();
@@ -175,14 +107,13 @@ fn a_damaged_offset_costs_its_record_only() {
                 store.close().unwrap();
                 place
             };
-            let log = OpenOptions::new().write(true).open(root.path().join("commitlog/00000000000000000000")).unwrap();
-            log.write_all_at(&i64::to_be_bytes(offset), place as u64 + 20).unwrap();
+            overwrite(root.path(), place + 20, &i64::to_be_bytes(offset));
             fs::remove_dir_all(root.path().join("consumequeue")).unwrap();
             for _ in 0..2 {
                 if !is_clean {
                     set_abort(root.path());
                 }
-                let store = open(root.path(), "");
+                let store = open(root.path(), ALL);
                 assert_eq!((count(&store, "T", 0), count(&store, "U", 0)), (MESSAGES, MESSAGES));
                 let mut found = Vec::new();
                 let mut next = 0;
