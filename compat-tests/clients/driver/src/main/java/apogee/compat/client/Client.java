@@ -1,5 +1,7 @@
 package apogee.compat.client;
 
+import java.util.function.Function;
+
 /**
  * A Java client library of one generation. Implementations are loaded with their library in a class loader of their own; only
  * the types of this package cross the border.
@@ -10,6 +12,9 @@ public interface Client {
 
     /** A started producer with the library's defaults. */
     Producer producer(String namesrvAddr, String group);
+
+    /** A started producer of transactions; the text of a message says how it ends, at once and when the broker asks. */
+    Transactions transactions(String namesrvAddr, String group, Function<String, Outcome> atOnce, Function<String, Outcome> whenAsked);
 
     /** A started push consumer. */
     Subscription subscribe(Subscription.Options options);

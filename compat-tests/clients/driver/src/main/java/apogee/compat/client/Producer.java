@@ -13,6 +13,9 @@ public interface Producer extends AutoCloseable {
     /** Sends to the queue that a hash of the key chooses, so that messages of one key stay in order. */
     Sent sendOrdered(Outgoing message, String key);
 
+    /** Sends a message that comes after the delay of a level. */
+    Sent sendDelayed(Outgoing message, int level);
+
     CompletableFuture<Sent> sendAsync(Outgoing message);
 
     void sendOneway(Outgoing message);

@@ -2,10 +2,13 @@ package apogee.compat.client.impl;
 
 import apogee.compat.client.Client;
 import apogee.compat.client.LitePuller;
+import apogee.compat.client.Outcome;
 import apogee.compat.client.Producer;
 import apogee.compat.client.Puller;
 import apogee.compat.client.Subscription;
+import apogee.compat.client.Transactions;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.apache.rocketmq.client.ClientConfig;
 import org.apache.rocketmq.common.MQVersion;
 
@@ -21,6 +24,12 @@ public final class JavaClient implements Client {
     @Override
     public Producer producer(String namesrvAddr, String group) {
         return new JavaProducer(namesrvAddr, group);
+    }
+
+    @Override
+    public Transactions transactions(String namesrvAddr, String group, Function<String, Outcome> atOnce,
+                                     Function<String, Outcome> whenAsked) {
+        return new JavaTransactions(namesrvAddr, group, atOnce, whenAsked);
     }
 
     @Override

@@ -25,7 +25,7 @@ import org.apache.rocketmq.common.message.MessageAccessor;
 
 final class JavaProducer implements Producer {
     /** The library's 3 s are short for a Java broker that has just started on a busy machine. */
-    private static final int SEND_TIMEOUT_MILLIS = 15_000;
+    static final int SEND_TIMEOUT_MILLIS = 15_000;
 
     private final DefaultMQProducer producer;
 
@@ -51,6 +51,15 @@ final class JavaProducer implements Producer {
     @Override
     public Sent sendOrdered(Outgoing message, String key) {
         return Calls.get(() -> Messages.sent(producer.send(Messages.message(message), new SelectMessageQueueByHash(), key)));
+    }
+
+    @Override
+    public Sent sendDelayed(Outgoing message, int level) {
+        return Calls.get(() -> {
+            Message delayed = Messages.message(message);
+            delayed.setDelayTimeLevel(level);
+            return Messages.sent(producer.send(delayed));
+        });
     }
 
     @Override

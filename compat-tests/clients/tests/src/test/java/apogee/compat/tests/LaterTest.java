@@ -1,0 +1,86 @@
+package apogee.compat.tests;
+
+import static apogee.compat.tests.Cluster.unique;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import apogee.compat.client.Client;
+import apogee.compat.client.Outcome;
+import apogee.compat.client.Outgoing;
+import apogee.compat.client.Producer;
+import apogee.compat.client.Received;
+import apogee.compat.client.Subscription;
+import apogee.compat.client.Transactions;
+import apogee.compat.servers.Await;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/** Messages that are not visible at once: delayed ones, and those of transactions. */
+class LaterTest {
+    private static final Map<String, Outcome> AT_ONCE = Map.of("committed", Outcome.COMMIT, "rolled back", Outcome.ROLLBACK);
+    private static final Map<String, Outcome> ASKED = Map.of("committed when asked", Outcome.COMMIT, "rolled back when asked", Outcome.ROLLBACK);
+
+    private static Cluster cluster;
+
+    @BeforeAll
+    static void start() {
+        cluster = Cluster.own(1, 1, Map.of("messageDelayLevel", "1s 2h", "transactionCheckInterval", "1000", "transactionTimeOut", "1000"));
+    }
+
+    @AfterAll
+    static void end() {
+        if (cluster != null) {
+            cluster.close();
+        }
+    }
+
+    @EveryClient
+    void aDelayedMessageComesWhenItIsDue(String version) {
+        String topic = unique("Delayed", version);
+        Inbox inbox = new Inbox();
+        try (Producer producer = cluster.producer(version)) {
+            cluster.createTopic(producer, topic, 1);
+            long before = System.currentTimeMillis();
+            producer.sendDelayed(new Outgoing(topic, "in two hours"), 2);
+            producer.sendDelayed(new Outgoing(topic, "in a second"), 1);
+            producer.send(new Outgoing(topic, "now"));
+            try (Subscription consumer = Clients.of(version).subscribe(cluster.options(unique("g", version), topic, inbox))) {
+                inbox.awaitAll(Set.of("now", "in a second"));
+                Received delayed = inbox.messages().stream().filter(message -> message.text().equals("in a second")).findFirst().orElseThrow();
+                assertTrue(delayed.storeTimestamp() - before >= 1000, consumer.clientId() + ": " + delayed.storeTimestamp() + ", " + before);
+                assertEquals(Set.of("now", "in a second"), new HashSet<>(inbox.texts()));
+            }
+        }
+    }
+
+    @EveryClient
+    void onlyWhatIsCommittedComes(String version) {
+        Client client = Clients.of(version);
+        String topic = unique("Transaction", version);
+        Inbox inbox = new Inbox();
+        Set<String> asked = ConcurrentHashMap.newKeySet();
+        try (Producer producer = cluster.producer(version)) {
+            cluster.createTopic(producer, topic, 1);
+        }
+        try (Subscription consumer = client.subscribe(cluster.options(unique("g", version), topic, inbox));
+             Transactions transactions = client.transactions(cluster.namesrvAddr(), unique("p", version),
+                 text -> AT_ONCE.getOrDefault(text, Outcome.UNKNOWN), text -> {
+                     asked.add(text);
+                     return ASKED.get(text);
+                 })) {
+            for (String text : AT_ONCE.keySet()) {
+                transactions.send(new Outgoing(topic, text));
+            }
+            for (String text : ASKED.keySet()) {
+                transactions.send(new Outgoing(topic, text));
+            }
+            inbox.awaitAll(Set.of("committed", "committed when asked"));
+            Await.until("the broker asked for both", Inbox.DEADLINE, () -> asked.equals(ASKED.keySet()));
+            assertEquals(Set.of("committed", "committed when asked"), new HashSet<>(inbox.texts()), consumer.clientId());
+        }
+    }
+}
