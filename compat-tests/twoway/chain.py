@@ -52,10 +52,10 @@ class Wrong(Exception):
 class Chain:
     """The store, and what is known of it."""
 
-    def __init__(self, folder, is_5x=True, ip="127.0.0.1", directories=("commitlog",), extended=False):
+    def __init__(self, folder, is_5x=True, ip="127.0.0.1", directories=("commitlog",), extended=False, settings=""):
         self.folder, self.is_5x, self.ip, self.root = folder, is_5x, ip, folder / "store"
         # Units have entries in extensions of their queues, and there are light queues, which change the name of a table.
-        self.extended = extended
+        self.extended, self.settings = extended, settings
         self.offsets_file = "lmqConsumerOffset.json" if extended else "consumerOffset.json"
         prepare(self.root)
         # Of the log: all of them, and those that take no new files.
@@ -96,7 +96,7 @@ class Chain:
 
     def start(self, implementation):
         settings = SETTINGS.format(ip=self.ip, store=self.root, log=",".join(map(str, self.directories)),
-                                   read_only=",".join(map(str, self.read_only))) + EXTENDED * self.extended
+                                   read_only=",".join(map(str, self.read_only))) + EXTENDED * self.extended + self.settings
         server = Server(command(implementation, "broker"), self.folder, settings)
         server.ready()
         return server
