@@ -68,7 +68,9 @@ pub struct CommitLog {
     /// Where this process began to write.
     opened_at: i64,
     /// Bad bytes found at the start, with good records behind them: from, to.
-    damage: Vec<(i64, i64)>,
+    damage: ArcSwap<Vec<(i64, i64)>>,
+    /// Whether there are any: each read asks.
+    is_damaged: AtomicBool,
     appender: Mutex<Appender>,
     written: AtomicI64,
     /// Store time of a record at or before the written position.
@@ -108,7 +110,8 @@ impl CommitLog {
             options,
             segments,
             opened_at: end,
-            damage,
+            is_damaged: AtomicBool::new(!damage.is_empty()),
+            damage: ArcSwap::from_pointee(damage),
             appender: Mutex::new(Appender { active, position: end, last_timestamp }),
             written: AtomicI64::new(end),
             last_timestamp: AtomicI64::new(last_timestamp),

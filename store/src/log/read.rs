@@ -1,6 +1,7 @@
 //! Reading the log.
 
 use std::io;
+use std::sync::atomic::Ordering;
 
 use apogee_remoting::message::record::Record;
 use bytes::Bytes;
@@ -48,7 +49,10 @@ impl RecordSource for CommitLog {
     }
 
     fn damaged_until(&self, offset: i64) -> Option<i64> {
-        self.damage.iter().find(|(from, to)| (*from..*to).contains(&offset)).map(|(_, to)| *to)
+        if !self.is_damaged.load(Ordering::Acquire) {
+            return None;
+        }
+        self.damage.load().iter().find(|(from, to)| (*from..*to).contains(&offset)).map(|(_, to)| *to)
     }
 
     fn resume_behind(&self, offset: i64) -> io::Result<Option<i64>> {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -83,7 +84,7 @@ impl CommitLog {
         let io = |source| RecoverError::Io { directory: directory.clone(), source };
         let mut scan = Scan::new(&segments, options.require_property_crc).ending_at_zeros(known.clean);
         let (from, not_older) = start(&mut scan, &segments, known).map_err(io)?;
-        let found = scan.run(from, not_older, known.tell_every).map_err(io)?;
+        let found = scan.run(from, not_older, i64::MAX, known.tell_every).map_err(io)?;
         info!(from, end = found.end, clean = known.clean, "commit log checked");
         segments.delete_from(found.end + 1)?;
         // Behind the end everything must be zero: what is appended there later must not run into old bytes that look
@@ -95,6 +96,21 @@ impl CommitLog {
         }
         let log = Self::new(options, segments, found, waker).map_err(io)?;
         Ok((log, from))
+    }
+}
+
+impl CommitLog {
+    /// Checks records before those that were checked when the log was opened, for something is made from them again. What is
+    /// damaged is not served from now on.
+    pub(crate) fn check_again(&self, from: i64, to: i64, tell_every: Duration) -> io::Result<()> {
+        let mut scan = Scan::new(&self.segments, self.options.require_property_crc);
+        let mut damage = scan.run(from, 0, to, tell_every)?.damage;
+        if !damage.is_empty() {
+            damage.extend(self.damage.load().iter());
+            self.damage.store(Arc::new(damage));
+            self.is_damaged.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 }
 

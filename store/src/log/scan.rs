@@ -68,12 +68,12 @@ impl<'a> Scan<'a> {
     /// behind them counts as good only when it is not older than what stands before them, for at the end of a log
     /// that was once cut there may be records of its former end.
     ///
-    /// How far it has come is told after each `tell_every`.
-    pub(super) fn run(&mut self, from: i64, not_older: i64, tell_every: Duration) -> io::Result<Found> {
+    /// It ends at the latest with the entry before `until`. How far it has come is told after each `tell_every`.
+    pub(super) fn run(&mut self, from: i64, not_older: i64, until: i64, tell_every: Duration) -> io::Result<Found> {
         let mut found = Found { end: from, last_timestamp: not_older, damage: Vec::new(), clean_end: true };
-        let to = self.segments.list().last().map_or(from, |last| last.end());
+        let to = self.segments.list().last().map_or(from, |last| last.end()).min(until);
         let mut progress = Progress::new("checking the commit log", from, to, tell_every);
-        while self.segments.find(found.end).is_some() {
+        while found.end < until && self.segments.find(found.end).is_some() {
             progress.at(found.end);
             match self.entry(found.end)? {
                 Ok(Good::Record { size, timestamp }) => {

@@ -275,7 +275,9 @@ impl Derived {
         };
         // Nobody waits for old messages, so the listener comes after them.
         let begin = || repair.begin(queues.deleted());
-        let dispatch = dispatch_from(from.max(min), min, walk, begin, known.tell_every, &io)?;
+        let check =
+            |from| if from < checked_from { log.check_again(from, checked_from, known.tell_every) } else { Ok(()) };
+        let dispatch = dispatch_from(from.max(min), min, check, walk, begin, known.tell_every, &io)?;
         queues.settle().map_err(io)?;
         queues.correct_min_offsets(min).map_err(io)?;
         queues.reset_next_offsets();
@@ -284,10 +286,11 @@ impl Derived {
 }
 
 /// Dispatches everything from a place on; from further back, once and then from the log's minimum, when a queue turns
-/// out to miss units of records before that place.
+/// out to miss units of records before that place. What is dispatched was checked: units are taken for those of good records.
 fn dispatch_from(
     mut from: i64,
     min: i64,
+    check: impl Fn(i64) -> io::Result<()>,
     walk: impl Fn(i64) -> Dispatch,
     begin_repair: impl Fn() -> io::Result<()>,
     tell_every: Duration,
@@ -295,6 +298,7 @@ fn dispatch_from(
 ) -> Result<Dispatch, OpenError> {
     let mut is_second = false;
     loop {
+        check(from).map_err(io)?;
         let dispatch = if from > min { walk(from).refusing_gaps() } else { walk(from) };
         match dispatch.catch_up_telling("putting messages into consume queues", tell_every) {
             Err(DispatchError::UnitsMissing { behind, .. }) => {

@@ -92,11 +92,16 @@ fn a_topic_made_anew_begins_anew() {
     }
 }
 
-/// The checksum of a record covers its body only: a number in its head may be another one.
+/// Units that are made again are those of good records. The checksum of a record covers its body only: a number in its head may
+/// be another one.
 #[test]
-fn a_damaged_offset_costs_its_record_only() {
+fn damage_costs_its_record_only_where_queues_are_made_again() {
+    let offset = |offset: i64| (20, offset.to_be_bytes().to_vec());
+    let body = (88, b"X".to_vec());
     for is_clean in [true, false] {
-        for (damaged, offset) in [(40, 0), (40, 1 << 40), (MESSAGES - 1, 7)] {
+        for (damaged, (at, bytes)) in
+            [(40, offset(0)), (40, offset(1 << 40)), (MESSAGES - 1, offset(7)), (40, body.clone())]
+        {
             let root = filled();
             let place = {
                 let store = open(root.path(), ALL);
@@ -107,7 +112,7 @@ fn a_damaged_offset_costs_its_record_only() {
                 store.close().unwrap();
                 place
             };
-            overwrite(root.path(), place + 20, &i64::to_be_bytes(offset));
+            overwrite(root.path(), place + at, &bytes);
             fs::remove_dir_all(root.path().join("consumequeue")).unwrap();
             for _ in 0..2 {
                 if !is_clean {
@@ -128,7 +133,7 @@ fn a_damaged_offset_costs_its_record_only() {
                     next = result.next_offset;
                 }
                 let expected: Vec<_> = (0..MESSAGES).filter(|n| *n != damaged).map(|n| n as i64).collect();
-                assert_eq!(found, expected, "{damaged} as {offset}, clean {is_clean}");
+                assert_eq!(found, expected, "{damaged} with {bytes:?} at {at}, clean {is_clean}");
                 store.close().unwrap();
             }
         }
