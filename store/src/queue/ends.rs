@@ -5,10 +5,14 @@
 //! Others may have the store in between, and delete and make topics or cut the log. So the file also says of which topics and
 //! of which log it speaks.
 //!
-//! `apgends2`, then the CRC32 of all that follows (4 bytes), then the version of the topics' table, number of changes 8 and
-//! time 8, then physical offset 8 and store time 8 of the last record, and of the last one that was on disk, then the number of deleted topics (4) and for each of
-//! them: length of the topic 2, topic, end of the log at that time 8; then for each queue: length of the topic 2, topic, queue
-//! number 4, queue offset 8 and physical offset 8 behind the last unit on disk. Whatever does not add up counts for nothing.
+//! Its content, in this order; whatever does not add up counts for nothing:
+//!
+//! - `apgends2`, and the CRC32 of all that follows (4 bytes);
+//! - version of the topics' table: number of changes 8, time 8;
+//! - physical offset 8 and store time 8 of the last record, and of the last one that was on disk;
+//! - number of deleted topics 4; for each: length of the topic 2, topic, end of the log at that time 8;
+//! - for each queue: length of the topic 2, topic, queue number 4, queue offset 8 and physical offset 8 behind the last unit on
+//!   disk.
 
 use std::fs::{self, File};
 use std::io;

@@ -33,8 +33,8 @@ pub struct Loaded<'a> {
     pub log_end: i64,
     /// The last stop was clean: ends are trusted and not compared with the log, as far as `ours` goes.
     pub clean: bool,
-    /// Physical offset up to which this broker wrote log and queues, and nobody cut them since. The reference leaves units behind the end of a
-    /// queue that it cuts, and takes them for good once the log has gone past them.
+    /// Physical offset up to which this broker wrote log and queues, and nobody cut them since. The reference leaves units
+    /// behind the end of a queue that it cuts, and takes them for good once the log has gone past them.
     pub ours: i64,
     /// After an unclean stop, the physical offset from which on records were checked. What is in queues from there on
     /// may be of a former end of the log, or of records that were lost: it is made again.
