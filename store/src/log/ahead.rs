@@ -181,8 +181,10 @@ impl Shared {
             return mapping.populate(from, to);
         }
         mapping.set_read_ahead(from, to, false)?;
-        mapping.populate(from, to)?;
-        mapping.set_read_ahead(from, to, self.segments.reads_ahead())
+        let populated = mapping.populate(from, to);
+        // whoever reads the file is not to go without for it
+        mapping.set_read_ahead(from, to, self.segments.reads_ahead())?;
+        populated
     }
 
     /// Makes a file without holding the lock; who needs it meanwhile waits.
