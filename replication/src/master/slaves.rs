@@ -157,9 +157,7 @@ impl Joined {
             // As many slaves as there are up to here have everything before this position.
             for (count, position) in (1..).zip(&*positions) {
                 let served = (count, i64::MIN, 0)..=(count, *position, u64::MAX);
-                while let Some((&place, _)) = waiters.range(served.clone()).next() {
-                    ready.extend(waiters.remove(&place));
-                }
+                ready.extend(waiters.extract_if(served, |_, _| true).map(|(_, waker)| waker));
             }
         }
         ready.into_iter().for_each(Waker::wake);
