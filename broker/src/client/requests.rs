@@ -29,8 +29,9 @@ use crate::{Broker, names, registration};
 /// Since 5.x it may send a fingerprint, and leave out subscriptions that did not change; the answer
 /// says whether its groups' other members have another fingerprint.
 ///
-/// A group that is new gets a retry topic, of which the name servers know before the answer: its consumers ask for the route at
-/// once, and again only half a minute later. Both are written down soon; were they lost, the next heartbeat would make them again.
+/// A group that is new gets a retry topic, of which the name servers know before the answer: its consumers ask for the route
+/// at once, and again only half a minute later. Both are written down soon; were they lost, the next heartbeat would make them
+/// again.
 pub(crate) fn heartbeat(broker: &Arc<Broker>, peer: &Arc<Peer>, request: &Command) -> Reply {
     let (heartbeat, is_new) = match Heartbeat::take(broker, peer, request) {
         Ok(taken) => taken,

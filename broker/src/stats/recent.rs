@@ -36,7 +36,8 @@ impl Seconds {
         }
     }
 
-    /// How many a second there were in the last 10, 60 and 600 s, as the reference writes them: empty where that is not known yet.
+    /// How many a second there were in the last 10, 60 and 600 s, as the reference writes them: empty where that is not yet
+    /// known.
     pub(super) fn rates(&self, count: Count) -> String {
         let rate = |seconds| self.rate(count, seconds).map_or(String::new(), |rate| format!("{rate:?}"));
         [10, 60, 600].map(rate).join(" ")
