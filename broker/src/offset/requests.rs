@@ -51,16 +51,12 @@ pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
     if !broker.topics.contains(topic) {
         return Ok(refused(ResponseCode::TOPIC_NOT_EXIST, format!("Topic {topic} not exist!")));
     }
-    if broker.replication.replica.is_some() {
-        // Clients come here while they do not reach the master.
-        broker.offsets.note_committed_here(group, topic, queue_id);
-    }
+    // Clients come to a slave while they do not reach the master.
+    let noted = broker.replication.replica.as_ref().map(|_| broker.offsets.note_committed_here(group, topic, queue_id));
     let answer = Command::response(ResponseCode::SUCCESS).with_empty_header();
-    if broker.commit_offset(group, topic, queue_id, header.commit_offset) {
-        Ok(answer)
-    } else {
-        Ok(answer.with_remark("Offset has been previously reset"))
-    }
+    let is_committed = broker.commit_offset(group, topic, queue_id, header.commit_offset);
+    drop(noted);
+    if is_committed { Ok(answer) } else { Ok(answer.with_remark("Offset has been previously reset")) }
 }
 
 /// The offset of the message that was stored at a time (29).

@@ -8,7 +8,7 @@ use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_remoting::protocol::offset::ConsumerOffsetSerializeWrapper;
 use apogee_store::NameMap;
 use apogee_store::light::{LIGHT_QUEUE_ID, is_light};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::resets::Resets;
 use crate::clock::Clock;
@@ -24,7 +24,7 @@ pub(crate) struct OffsetTable {
     has_light: bool,
     resets: Resets,
     /// Of a slave: group, topic and queue of what clients committed here, which its master may not know.
-    committed_here: Mutex<BTreeSet<(String, String, i32)>>,
+    committed_here: Mutex<Places>,
     version: Mutex<DataVersion>,
     clock: Clock,
     /// Number of commits; every `version_step`-th of them makes a new version.
@@ -43,6 +43,9 @@ struct TopicOffsets {
     /// Offset behind the last message pulled, by queue.
     pulled: BTreeMap<i32, i64>,
 }
+
+/// Groups, topics and queues.
+type Places = BTreeSet<(String, String, i32)>;
 
 /// A group that came further with a queue than another broker knows.
 pub(crate) struct Ahead {
@@ -74,19 +77,23 @@ impl OffsetTable {
     /// Takes over what another broker knows; what it does not know stays. So does what clients committed here and came further
     /// with: the answer lists it once, for the other one to be told.
     pub(crate) fn take_over(&self, mut theirs: ConsumerOffsetSerializeWrapper) -> Vec<Ahead> {
-        let committed_here = std::mem::take(&mut *self.committed_here.lock());
+        // Held to the end: what is committed meanwhile is not overwritten.
+        let mut committed_here = self.committed_here.lock();
         let mut ahead = Vec::new();
-        for (group, topic, queue_id) in committed_here {
+        for (group, topic, queue_id) in std::mem::take(&mut *committed_here) {
+            // The topic or the group may be gone since.
+            let Some(offset) = self.consumed(&group, &topic, queue_id) else { continue };
             let key = format!("{topic}{SEPARATOR}{group}");
             let known = if self.is_light(&group) {
-                theirs.lmq_offset_table.get_or_insert_default().entry(key).or_insert(-1)
+                theirs.lmq_offset_table.as_mut().and_then(|offsets| offsets.get_mut(&key))
             } else {
-                theirs.offset_table.entry(key).or_default().entry(queue_id).or_insert(-1)
+                theirs.offset_table.get_mut(&key).map(|offsets| offsets.entry(queue_id).or_insert(-1))
             };
-            let own = self.consumed(&group, &topic, queue_id).unwrap_or(-1);
-            if own > *known {
-                *known = own;
-                ahead.push(Ahead { group, topic, queue_id, offset: own });
+            if known.as_deref().is_none_or(|known| offset > *known) {
+                if let Some(known) = known {
+                    *known = offset;
+                }
+                ahead.push(Ahead { group, topic, queue_id, offset });
             }
         }
         *self.version.lock() = theirs.data_version;
@@ -94,10 +101,14 @@ impl OffsetTable {
         ahead
     }
 
-    /// Remembers that a client committed this here and not with the master.
-    pub(crate) fn note_committed_here(&self, group: &str, topic: &str, queue_id: i32) {
+    /// Remembers that a client commits this here and not with the master. [`Self::take_over`] waits while the answer is held:
+    /// the commit is to come meanwhile.
+    #[must_use = "a copy of the master's offsets may come before the commit"]
+    pub(crate) fn note_committed_here(&self, group: &str, topic: &str, queue_id: i32) -> MutexGuard<'_, Places> {
         let place = (group.to_owned(), topic.to_owned(), self.queue_of(group, queue_id));
-        self.committed_here.lock().insert(place);
+        let mut committed_here = self.committed_here.lock();
+        committed_here.insert(place);
+        committed_here
     }
 
     /// Whether clients committed anything here since the last [`Self::take_over`].
@@ -336,5 +347,30 @@ mod tests {
             let own = [table.consumed("g", "T", 1), table.consumed("%LMQ%g", "%LMQ%a", 3)];
             assert_eq!(own, expected.map(Some));
         }
+    }
+
+    #[test]
+    fn what_clients_committed_here_stays_where_it_is_further() {
+        let table = OffsetTable::new(saved(5, 7), true, Clock);
+        let own = || [table.consumed("g", "T", 1), table.consumed("g", "T", 2), table.consumed("%LMQ%g", "%LMQ%a", 3)];
+        let take_over = |theirs| -> Vec<i64> { table.take_over(theirs).iter().map(|ahead| ahead.offset).collect() };
+        let commit = |group, topic, queue_id, offset| {
+            let _noted = table.note_committed_here(group, topic, queue_id);
+            table.commit(group, topic, queue_id, offset, 1);
+        };
+        commit("g", "T", 1, 6);
+        commit("%LMQ%g", "%LMQ%a", 3, 8);
+        assert_eq!((take_over(saved(5, 9)), own()), (vec![6], [Some(6), None, Some(9)]));
+        assert_eq!((take_over(saved(4, 4)), own()), (vec![], [Some(4), None, Some(4)]), "told once");
+        // What the other broker does not know stays, too.
+        commit("g", "T", 2, 1);
+        commit("%LMQ%g", "%LMQ%a", 3, 5);
+        assert_eq!(take_over(ConsumerOffsetSerializeWrapper::default()), [5, 1]);
+        assert_eq!(own(), [Some(4), Some(1), Some(5)]);
+        // A topic that is gone leaves nothing behind.
+        commit("g", "T", 2, 2);
+        table.remove_topic("T");
+        assert_eq!(take_over(ConsumerOffsetSerializeWrapper::default()), [0; 0]);
+        assert_eq!(own(), [None, None, Some(5)]);
     }
 }
