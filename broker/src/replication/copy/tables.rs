@@ -28,6 +28,7 @@ use crate::{Broker, names, schedule, tasks};
 
 /// Topics (21).
 pub(super) async fn topics(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
+    let own_end = broker.store.max_physical_offset();
     let (_, log_end) = bounds(broker, master).await?;
     let (data_version, pages) = gather(|first, known| async move {
         let header = GetAllTopicConfigRequestHeader {
@@ -45,7 +46,10 @@ pub(super) async fn topics(broker: &Arc<Broker>, master: &str) -> Result<(), Str
     .await?;
     let theirs =
         TopicConfigSerializeWrapper { data_version, topic_config_table: pages.into_iter().flatten().collect() };
-    forget_deleted(broker, master, &theirs, log_end).await?;
+    // A master that lost its log does not show what was deleted.
+    if own_end <= log_end {
+        forget_deleted(broker, master, &theirs, log_end).await?;
+    }
     broker.topics.take_over(theirs).done().await.map_err(|error| error.to_string())
 }
 
