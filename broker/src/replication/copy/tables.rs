@@ -132,17 +132,21 @@ pub(super) async fn offsets(broker: &Arc<Broker>, master: &str) -> Result<(), St
     on_thread(move || tasks::save_offsets(&saving)).await;
     let mut result = Ok(());
     for Ahead { group, topic, queue_id, offset } in &ahead {
-        let header = UpdateConsumerOffsetRequestHeader {
-            consumer_group: group,
-            topic,
-            queue_id: *queue_id,
-            commit_offset: *offset,
-        };
-        let request = Command::request(RequestCode::UPDATE_CONSUMER_OFFSET).with_header(&header);
-        // One that refuses it knows better: the topic is gone, or the group was reset.
-        if let Err(error) = broker.client.call(master, request, super::TIMEOUT).await {
-            broker.offsets.note_committed_here(group, topic, *queue_id);
-            result = Err(error.to_string());
+        // One that does not answer is not waited for again and again.
+        if result.is_ok() {
+            let header = UpdateConsumerOffsetRequestHeader {
+                consumer_group: group,
+                topic,
+                queue_id: *queue_id,
+                commit_offset: *offset,
+            };
+            let request = Command::request(RequestCode::UPDATE_CONSUMER_OFFSET).with_header(&header);
+            // One that refuses it knows better: the topic is gone, or the group was reset.
+            let answer = broker.client.call(master, request, super::TIMEOUT).await;
+            result = answer.map(drop).map_err(|error| error.to_string());
+        }
+        if result.is_err() {
+            drop(broker.offsets.note_committed_here(group, topic, *queue_id));
         }
     }
     result
