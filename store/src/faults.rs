@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use apogee_remoting::message::record::Draft;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-use crate::files::watch::{Act, Answer, Watch, Watcher};
+use crate::files::watch::{Act, Answer, Holding, Watch, Watcher};
 use crate::{
     AppendError, Appended, ExpiryRound, GetRequest, GetStatus, Hooks, IndexKind, KeyQuery, NeverReached, Store,
 };
@@ -52,22 +52,26 @@ impl Fixture {
     }
 
     fn config(&self) -> MessageStoreConfig {
-        MessageStoreConfig {
-            store_path_root_dir: self.root.path().to_str().unwrap().to_owned(),
-            mapped_file_size_commit_log: 16 * 1024,
-            mapped_file_size_consume_queue: 20 * 10,
-            max_hash_slot_num: 20,
-            max_index_num: 40,
-            flush_interval_commit_log: 1,
-            flush_commit_log_least_pages: 0,
-            flush_interval_consume_queue: 1,
-            flush_consume_queue_least_pages: 0,
-            ..MessageStoreConfig::default()
-        }
+        config(self.root.path())
     }
 
     fn open(&self) -> Arc<Store> {
         Store::open(&self.config(), Hooks::default()).unwrap()
+    }
+}
+
+fn config(root: &Path) -> MessageStoreConfig {
+    MessageStoreConfig {
+        store_path_root_dir: root.to_str().unwrap().to_owned(),
+        mapped_file_size_commit_log: 16 * 1024,
+        mapped_file_size_consume_queue: 20 * 10,
+        max_hash_slot_num: 20,
+        max_index_num: 40,
+        flush_interval_commit_log: 1,
+        flush_commit_log_least_pages: 0,
+        flush_interval_consume_queue: 1,
+        flush_consume_queue_least_pages: 0,
+        ..MessageStoreConfig::default()
     }
 }
 
@@ -360,4 +364,30 @@ fn queues_and_index_that_cannot_be_synced_leave_no_clean_stop() {
         has_all(&store, 1);
         store.close().unwrap();
     }
+}
+
+/// Producers go on sending until they learn of a deletion, which must not be the less one.
+#[test]
+fn a_topic_that_is_sent_to_while_its_deletion_waits_for_the_disk_is_deleted() {
+    let root = tempfile::tempdir().unwrap();
+    let disk = Holding::new(|act, path| matches!(act, Act::Sync { .. }) && path.ends_with("queueEnds.tmp"));
+    let _watch = Watch::new(root.path(), Arc::clone(&disk) as _);
+    let store = Store::open(&config(root.path()), Hooks::default()).unwrap();
+    disk.set(true);
+    append(&store, 0).unwrap();
+    wait_for("a look at the queues", || disk.count() == 1);
+    let both = Barrier::new(2);
+    thread::scope(|scope| {
+        let deleting = scope.spawn(|| {
+            both.wait();
+            store.delete_topic("T").unwrap()
+        });
+        both.wait();
+        append(&store, 1).unwrap();
+        wait_for("dispatch", || store.max_offset("T", 0) == 2);
+        disk.set(false);
+        assert!(deleting.join().unwrap());
+    });
+    assert_eq!((store.topics(), store.max_offset("T", 0)), (Vec::new(), 0));
+    store.close().unwrap();
 }

@@ -118,7 +118,9 @@ impl Store {
     /// # Errors
     /// A file cannot be written or removed.
     pub fn delete_topic(&self, topic: &str) -> io::Result<bool> {
-        self.delete_topic_before(topic, self.log.max_offset())
+        let mut known_ends = self.known_ends.lock();
+        // the end as it is now, not as it was before the wait: what was stored meanwhile goes, too
+        self.delete_queues(topic, self.log.max_offset(), &mut known_ends)
     }
 
     /// The same for a topic that was deleted where the log comes from: a record from the physical offset `log_end` on is of
@@ -127,10 +129,17 @@ impl Store {
     /// # Errors
     /// A file cannot be written or removed.
     pub fn delete_topic_before(&self, topic: &str, log_end: i64) -> io::Result<bool> {
-        // held until the queues are gone: nobody writes down in between that they are there
         let mut known_ends = self.known_ends.lock();
-        let queues = self.queues.queues(topic);
-        if queues.is_empty() || queues.iter().any(|queue| queue.max_physical_offset() > log_end) {
+        if self.queues.queues(topic).iter().any(|queue| queue.max_physical_offset() > log_end) {
+            return Ok(false);
+        }
+        self.delete_queues(topic, log_end, &mut known_ends)
+    }
+
+    /// Removes the queues of a topic. `known_ends` is held until they are gone: nobody writes down in between that they are
+    /// there.
+    fn delete_queues(&self, topic: &str, log_end: i64, known_ends: &mut KnownEnds) -> io::Result<bool> {
+        if self.queues.queues(topic).is_empty() {
             return Ok(false);
         }
         let mut deleted = self.queues.deleted();
