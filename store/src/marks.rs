@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{FcntlArg, fcntl};
@@ -13,7 +13,9 @@ use crate::files::{self, sync_directory};
 /// Holds a store for this process.
 #[derive(Debug)]
 pub struct StoreLock {
-    _file: File,
+    file: File,
+    /// When the file was written before, ns since 1970.
+    former: i64,
 }
 
 impl StoreLock {
@@ -31,8 +33,23 @@ impl StoreLock {
         if !lock(&file, libc::F_WRLCK)? {
             return Ok(None);
         }
+        let former = written_at(&file)?;
+        // every broker does this at its start, so that the next one can tell
         file.write_all_at(b"lock", 0)?;
-        Ok(Some(Self { _file: file }))
+        Ok(Some(Self { file, former }))
+    }
+
+    /// When the store was taken, ns since 1970.
+    ///
+    /// # Errors
+    /// The file cannot be looked at.
+    pub fn taken_at(&self) -> io::Result<i64> {
+        written_at(&self.file)
+    }
+
+    /// When the store was last taken before, ns since 1970, by this broker or another.
+    pub fn taken_before_at(&self) -> i64 {
+        self.former
     }
 
     /// Holds the store for reading, together with others who read; nothing is written. `None` when a broker has it.
@@ -41,8 +58,14 @@ impl StoreLock {
     /// There is no lock file ([`io::ErrorKind::NotFound`]: no broker ever had the store), or its file system has no locks.
     pub fn share(root: &Path) -> io::Result<Option<Self>> {
         let file = File::open(root.join("lock"))?;
-        Ok(lock(&file, libc::F_RDLCK)?.then_some(Self { _file: file }))
+        let former = written_at(&file)?;
+        Ok(lock(&file, libc::F_RDLCK)?.then_some(Self { file, former }))
     }
+}
+
+fn written_at(file: &File) -> io::Result<i64> {
+    let metadata = file.metadata()?;
+    Ok(metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()))
 }
 
 /// Locks the first byte of a file, unless somebody else has it.
@@ -102,6 +125,8 @@ impl AbortMark {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
 
     #[test]
@@ -115,7 +140,11 @@ mod tests {
         let readers = [(); 2].map(|()| StoreLock::share(root.path()).unwrap().unwrap());
         assert!(StoreLock::take(root.path()).unwrap().is_none());
         drop(readers);
-        assert!(StoreLock::take(root.path()).unwrap().is_some());
+        let taken_at = fs::metadata(root.path().join("lock")).unwrap().modified().unwrap();
+        let second = StoreLock::take(root.path()).unwrap().unwrap();
+        let former = Duration::from_nanos(second.taken_before_at() as u64);
+        assert_eq!(taken_at.duration_since(UNIX_EPOCH).unwrap(), former);
+        assert!(second.taken_at().unwrap() >= second.taken_before_at());
     }
 
     #[test]

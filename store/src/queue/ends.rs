@@ -8,6 +8,7 @@
 //! Its content, in this order; whatever does not add up counts for nothing:
 //!
 //! - `apgends2`, and the CRC32 of all that follows (4 bytes);
+//! - when the store was taken by who wrote this, ns since 1970: 8;
 //! - version of the topics' table: number of changes 8, time 8;
 //! - physical offset 8 and store time 8 of the last record, and of the last one that was on disk;
 //! - number of deleted topics 4; for each: length of the topic 2, topic, end of the log at that time 8;
@@ -43,6 +44,8 @@ pub struct KnownEnd {
 /// What the file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
+    /// When the store was taken by who wrote this, ns since 1970 ([`crate::StoreLock::taken_at`]).
+    pub taken_at: i64,
     /// Version of the topics' table ([`super::QueueKinds::version`]).
     pub version: (i64, i64),
     /// Physical offset and store time (ms) of the last record that was dispatched.
@@ -92,6 +95,7 @@ impl Known {
 pub struct KnownEnds {
     path: PathBuf,
     /// As they are known now.
+    taken_at: i64,
     last_record: (i64, i64),
     synced_record: (i64, i64),
     /// Checksum of what is in it; `None` when that is not known.
@@ -115,14 +119,20 @@ impl KnownEnds {
             }
             Known::default()
         });
-        let (last_record, synced_record) = (known.last_record, known.synced_record);
-        Ok((Self { path, last_record, synced_record, written: None }, known))
+        let Known { taken_at, last_record, synced_record, .. } = known;
+        Ok((Self { path, taken_at, last_record, synced_record, written: None }, known))
+    }
+
+    /// Takes over when this process took the store, ns since 1970, for the next write.
+    pub fn taken(&mut self, taken_at: i64) {
+        self.taken_at = taken_at;
     }
 
     /// Writes down how far the queues are on disk and what was deleted, unless that is what stands there. Where that fails,
     /// what queues lose until the next time is not noticed.
     pub fn note(&mut self, queues: &QueueTable) {
         let known = Known {
+            taken_at: self.taken_at,
             version: queues.version(),
             last_record: self.last_record,
             synced_record: self.synced_record,
@@ -148,8 +158,8 @@ impl KnownEnds {
     /// # Errors
     /// It may still stand there.
     pub fn forget(&mut self, deleted: Vec<(String, i64)>) -> io::Result<()> {
-        let (last_record, synced_record) = (self.last_record, self.synced_record);
-        self.write(&Known { last_record, synced_record, deleted, ..Known::default() })
+        let Self { taken_at, last_record, synced_record, .. } = *self;
+        self.write(&Known { taken_at, last_record, synced_record, deleted, ..Known::default() })
     }
 
     /// Lets the file say this, unless it does already.
@@ -182,6 +192,7 @@ fn encode(known: &Known) -> Vec<u8> {
         content.put_u16(topic.len() as u16);
         content.put_slice(topic.as_bytes());
     };
+    content.put_i64(known.taken_at);
     for (a, b) in [known.version, known.last_record, known.synced_record] {
         content.put_i64(a);
         content.put_i64(b);
@@ -208,9 +219,10 @@ fn decode(content: &[u8]) -> Option<Known> {
     if crc != crc32fast::hash(rest) {
         return None;
     }
+    let taken_at = rest.try_get_i64().ok()?;
     let mut pair = || Some((rest.try_get_i64().ok()?, rest.try_get_i64().ok()?));
     let (version, last_record, synced_record) = (pair()?, pair()?, pair()?);
-    let mut known = Known { version, last_record, synced_record, ..Known::default() };
+    let mut known = Known { taken_at, version, last_record, synced_record, ..Known::default() };
     for _ in 0..rest.try_get_u32().ok()? {
         known.deleted.push((topic(&mut rest)?, rest.try_get_i64().ok()?));
     }
@@ -242,7 +254,8 @@ mod tests {
         let end = |topic: &str, queue_id| KnownEnd { topic: topic.to_owned(), queue_id, max: 7, max_physical: 900 };
         let deleted = vec![("gone".to_owned(), 800)];
         let ends = vec![end("T", 0), end("%LMQ%\u{e9}", 3)];
-        let known = Known { version: (3, 4), last_record: (840, 5), synced_record: (830, 5), deleted, ends };
+        let (last_record, synced_record) = ((840, 5), (830, 5));
+        let known = Known { taken_at: 2, version: (3, 4), last_record, synced_record, deleted, ends };
         let content = encode(&known);
         assert_eq!(decode(&content).unwrap(), known);
         assert_eq!(decode(&encode(&Known::default())).unwrap(), Known::default());

@@ -45,7 +45,7 @@ pub struct Loaded<'a> {
     /// How far queues were on disk once; not complete, and of queues that are not there any more, too. Those of a topic are
     /// next to one another.
     pub known_ends: &'a [KnownEnd],
-    /// The table of topics is as it was at that time.
+    /// Nobody else changed the table of topics since that time.
     pub same_topics: bool,
     /// The records.
     pub records: &'a dyn RecordAt,

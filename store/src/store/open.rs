@@ -98,10 +98,12 @@ impl Store {
         let (log, checked_from) = CommitLog::recover(LogOptions::from_config(config), known, waker.clone())?;
         let (min, end) = (log.min_offset(), log.max_offset());
 
-        let (known_ends, mut once) = KnownEnds::open(&root).map_err(io)?;
+        let (mut known_ends, mut once) = KnownEnds::open(&root).map_err(io)?;
+        let only_ours = once.taken_at == lock.taken_before_at();
+        known_ends.taken(lock.taken_at().map_err(io)?);
         let same_until = once.limit_to(&*log).map_err(io)?;
         // Before anything is derived or appended: from here on a stop is an unclean one.
-        let repair = Repair::new(&checkpoint, known_ends, once, same_until);
+        let repair = Repair::new(&checkpoint, known_ends, once, same_until, only_ours);
         let opened = abort.set().map_err(io).and_then(|()| {
             let (derived, index) = thread::scope(|scope| {
                 // neither needs the other
@@ -164,16 +166,18 @@ struct Repair<'a> {
     once: Known,
     /// Physical offset up to which the log is the same as at that time.
     same_until: i64,
+    /// Nobody has had the store since who wrote them down.
+    only_ours: bool,
     withdrawn: Mutex<bool>,
     /// Units were or are about to be written or removed.
     changed: AtomicBool,
 }
 
 impl<'a> Repair<'a> {
-    fn new(checkpoint: &'a Checkpoint, known_ends: KnownEnds, once: Known, same_until: i64) -> Self {
+    fn new(checkpoint: &'a Checkpoint, known_ends: KnownEnds, once: Known, same_until: i64, only_ours: bool) -> Self {
         let known_ends = Arc::new(Mutex::new(known_ends));
         let (withdrawn, changed) = (Mutex::new(false), AtomicBool::new(false));
-        Self { checkpoint, known_ends, once, same_until, withdrawn, changed }
+        Self { checkpoint, known_ends, once, same_until, only_ours, withdrawn, changed }
     }
 
     /// Before units go that were on disk: the checkpoint must no longer say so, or a start after a kill would not
@@ -245,7 +249,7 @@ impl Derived {
             checked_from,
             dispatched,
             known_ends: if is_built_anew { &[] } else { &repair.once.ends },
-            same_topics: repair.once.version == hooks.queue_kinds.version(),
+            same_topics: repair.only_ours || repair.once.version == hooks.queue_kinds.version(),
             records: &**log,
             before_repair: &|| repair.begin(queues.deleted()),
             tell_every: known.tell_every,

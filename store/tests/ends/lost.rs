@@ -3,9 +3,11 @@
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::thread;
 
 use apogee_remoting::message::record::entries;
 use apogee_store::GetRequest;
+use apogee_store::queue::KnownEnds;
 
 use super::{ALL, MESSAGES, Topics, append, count, filled, open, overwrite, set_abort};
 
@@ -32,6 +34,27 @@ fn a_queue_whose_folder_is_gone_comes_back() {
                 set_abort(root.path());
             }
             check(root.path());
+        }
+    }
+}
+
+/// The table of topics is then another one than was written down, and nobody else had the store.
+#[test]
+fn a_queue_whose_folder_is_lost_after_a_change_of_topics_and_a_kill_comes_back() {
+    for gone in ["T/0", "T", "U"] {
+        let root = filled();
+        let taken_at = || KnownEnds::open(root.path()).unwrap().1.taken_at;
+        let former = taken_at();
+        let store = open(root.path(), ALL);
+        append(&store, "V", 0, 0);
+        while taken_at() == former {
+            thread::yield_now();
+        }
+        drop(store);
+        fs::remove_dir_all(root.path().join("consumequeue").join(gone)).unwrap();
+        let store = open(root.path(), Topics { version: 2, ..ALL });
+        for (topic, queue_id, messages) in [("T", 0, MESSAGES), ("T", 1, MESSAGES), ("U", 0, MESSAGES), ("V", 0, 1)] {
+            assert_eq!(count(&store, topic, queue_id), messages, "{topic} {queue_id} without {gone}");
         }
     }
 }
