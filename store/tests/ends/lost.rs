@@ -8,6 +8,7 @@ use std::thread;
 use apogee_remoting::message::record::entries;
 use apogee_store::GetRequest;
 use apogee_store::queue::KnownEnds;
+use tempfile::TempDir;
 
 use super::{ALL, MESSAGES, Topics, append, count, filled, open, overwrite, set_abort};
 
@@ -24,16 +25,23 @@ fn check(root: &Path) {
     }
 }
 
+/// A store that lost folders of queues after a clean stop, or a kill.
+fn without(gone: &[&str], is_clean: bool) -> TempDir {
+    let root = filled();
+    for gone in gone {
+        fs::remove_dir_all(root.path().join("consumequeue").join(gone)).unwrap();
+    }
+    if !is_clean {
+        set_abort(root.path());
+    }
+    root
+}
+
 #[test]
 fn a_queue_whose_folder_is_gone_comes_back() {
     for gone in ["T/0", "T", "U"] {
         for is_clean in [true, false] {
-            let root = filled();
-            fs::remove_dir_all(root.path().join("consumequeue").join(gone)).unwrap();
-            if !is_clean {
-                set_abort(root.path());
-            }
-            check(root.path());
+            check(without(&[gone], is_clean).path());
         }
     }
 }
@@ -85,13 +93,7 @@ fn units_lost_at_the_end_come_back() {
 #[test]
 fn a_deleted_topic_does_not_come_back() {
     for is_clean in [true, false] {
-        let root = filled();
-        for gone in ["T/0", "U"] {
-            fs::remove_dir_all(root.path().join("consumequeue").join(gone)).unwrap();
-        }
-        if !is_clean {
-            set_abort(root.path());
-        }
+        let root = without(&["T/0", "U"], is_clean);
         let store = open(root.path(), Topics { gone: "U", ..ALL });
         assert_eq!(count(&store, "T", 0), MESSAGES);
         assert!(!store.topics().iter().any(|topic| &**topic == "U"));
