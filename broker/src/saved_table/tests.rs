@@ -160,3 +160,13 @@ fn nothing_is_left_unwritten_once_it_is_settled() {
     assert_eq!(fixture.written(), "2 a=1 b=2 old=0");
     fixture.table.settle();
 }
+
+#[test]
+fn what_cannot_be_written_is_settled_when_it_is_taken_back() {
+    let fixture = Fixture::new();
+    break_folder(&fixture.config());
+    fixture.permit();
+    assert!(fixture.put("a", "1").later());
+    fixture.table.settle();
+    assert_eq!(fixture.content(), entries(&[("old", "0")]));
+}
