@@ -65,19 +65,31 @@ async fn forget_deleted(
     if known.data_version.order(&theirs.data_version).is_ge() {
         return Ok(());
     }
-    for topic in known.topic_config_table.into_keys().filter(|topic| !theirs.topic_config_table.contains_key(topic)) {
-        // A master whose table is not the whole of it still has the queues.
-        if names::is_system_topic(&topic) || has_queues(broker, master, &topic).await? {
-            continue;
+    let mut gone: Vec<String> = known.topic_config_table.into_keys().collect();
+    gone.retain(|topic| !theirs.topic_config_table.contains_key(topic) && !names::is_system_topic(topic));
+    // A master that is deleting a topic leaves it out of its table first, and may still have the queues. One whose table is
+    // not the whole of it keeps them.
+    for is_last in [false, true] {
+        let mut left = Vec::new();
+        for topic in gone {
+            if has_queues(broker, master, &topic).await? {
+                left.push(topic);
+                continue;
+            }
+            let deleting = Arc::clone(broker);
+            let deleted = on_thread(move || {
+                tracing::info!(topic, "a topic was deleted at the master: its queues are removed");
+                deleting.offsets.remove_topic(&topic);
+                deleting.stats.remove_topic(&topic);
+                deleting.store.delete_topic_before(&topic, log_end)
+            });
+            deleted.await.map_err(|error| error.to_string())?;
         }
-        let deleting = Arc::clone(broker);
-        let deleted = on_thread(move || {
-            tracing::info!(topic, "a topic was deleted at the master: its queues are removed");
-            deleting.offsets.remove_topic(&topic);
-            deleting.stats.remove_topic(&topic);
-            deleting.store.delete_topic_before(&topic, log_end)
-        });
-        deleted.await.map_err(|error| error.to_string())?;
+        if is_last || left.is_empty() {
+            break;
+        }
+        tokio::time::sleep(super::LOOK).await;
+        gone = left;
     }
     Ok(())
 }
