@@ -4,16 +4,14 @@
 mod harness;
 
 use apogee_config::{BrokerRole, BrokerSettings};
-use apogee_remoting::protocol::kv::KVTable;
 use apogee_remoting::protocol::offset::UpdateConsumerOffsetRequestHeader;
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
-use apogee_remoting::{Command, RequestCode, ResponseCode, json};
+use apogee_remoting::{Command, RequestCode, ResponseCode};
+use harness::replication::{self, caught_up, ha_port, runtime_info};
 use harness::{TestBroker, TestNameServer, pull_header, send_header};
 
 async fn broker(name_server: &TestNameServer, change: impl FnOnce(&mut BrokerSettings)) -> TestBroker {
-    let address = name_server.address.clone();
-    let start = TestBroker::start_with(|settings| {
-        settings.broker.namesrv_addr = Some(address);
+    TestBroker::start_at(name_server, |settings| {
         settings.broker.enable_slave_acting_master = true;
         settings.broker.enable_remote_escape = true;
         settings.broker.sync_broker_member_group_period = 20;
@@ -23,20 +21,14 @@ async fn broker(name_server: &TestNameServer, change: impl FnOnce(&mut BrokerSet
         "1h".clone_into(&mut settings.store.message_delay_level);
         settings.store.total_replicas = 2;
         change(settings);
-    });
-    Box::pin(start).await
+    })
+    .await
 }
 
 fn slave(settings: &mut BrokerSettings) {
-    settings.store.broker_role = BrokerRole::Slave;
-    settings.broker.broker_id = 1;
+    replication::slave(settings);
     // When a message is due, is what the one says who delivers it.
     "1s".clone_into(&mut settings.store.message_delay_level);
-}
-
-async fn info(broker: &TestBroker, key: &str) -> String {
-    let answer = broker.ok(Command::request(RequestCode::GET_BROKER_RUNTIME_INFO)).await;
-    json::from_slice::<KVTable>(&answer.body.bytes()).unwrap().table.remove(key).unwrap()
 }
 
 async fn body(broker: &TestBroker, code: RequestCode) -> String {
@@ -72,15 +64,13 @@ async fn a_slave_delivers_and_hands_over_until_its_master_is_back() {
     let mut half = send_header("T");
     half.properties = Some("TRAN_MSG\u{1}true\u{2}PGROUP\u{1}PG\u{2}UNIQ_KEY\u{1}U\u{2}");
     // One that is old is given up by whoever looks first.
-    half.born_timestamp = info(&master, "bootTimestamp").await.parse().unwrap();
+    half.born_timestamp = runtime_info(&master, "bootTimestamp").await.parse().unwrap();
     master.ok(TestBroker::request(RequestCode::SEND_MESSAGE, &half).with_body("half".to_owned())).await;
-    let end = info(&master, "commitLogMaxOffset").await;
-    slave
-        .wait_for("the slave has everything", async |slave| {
-            (info(slave, "commitLogMaxOffset").await == end).then_some(())
-        })
-        .await;
-    assert_eq!([info(&master, "brokerActive").await, info(&slave, "brokerActive").await], ["true", "false"]);
+    caught_up(&master, &slave).await;
+    assert_eq!(
+        [runtime_info(&master, "brokerActive").await, runtime_info(&slave, "brokerActive").await],
+        ["true", "false"]
+    );
 
     let master = master.pause().await;
     let pulled = async |other: &TestBroker| {
@@ -110,7 +100,7 @@ async fn a_slave_delivers_and_hands_over_until_its_master_is_back() {
             (offsets.contains("CID_RMQ_SYS_TRANS\":{0:1}") && delays.contains("{1:1}")).then_some(())
         })
         .await;
-    assert_eq!(info(&slave, "brokerActive").await, "true");
+    assert_eq!(runtime_info(&slave, "brokerActive").await, "true");
     let refused =
         slave.call(TestBroker::request(RequestCode::SEND_MESSAGE, &send_header("T")).with_body("x".to_owned())).await;
     assert_eq!(refused.response_code(), ResponseCode::SERVICE_NOT_AVAILABLE);
@@ -119,7 +109,9 @@ async fn a_slave_delivers_and_hands_over_until_its_master_is_back() {
 
     let master = master.go_on().await;
     slave
-        .wait_for("the master is back", async |slave| (info(slave, "brokerActive").await == "false").then_some(()))
+        .wait_for("the master is back", async |slave| {
+            (runtime_info(slave, "brokerActive").await == "false").then_some(())
+        })
         .await;
     // All of that it knew before anybody heard of it.
     let offsets = body(&master, RequestCode::GET_ALL_CONSUMER_OFFSET).await;
@@ -139,13 +131,12 @@ async fn a_slave_follows_the_broker_with_the_smallest_id() {
         slave(settings);
     })
     .await;
-    let port: u16 = master.address.rsplit_once(':').unwrap().1.parse().unwrap();
-    let ha_address = format!("127.0.0.1:{}", port + 1);
+    let ha_address = format!("127.0.0.1:{}", ha_port(&master));
     let tell = async |fields: &[(&str, &str)]| {
         let change = Command::request(RequestCode::NOTIFY_MIN_BROKER_ID_CHANGE).with_field("brokerName", "broker-a");
         slave.ok(fields.iter().fold(change, |change, (name, value)| change.with_field(name, value))).await;
         let status = body(&slave, RequestCode::GET_BROKER_HA_STATUS).await;
-        (info(&slave, "brokerActive").await, status.contains(&format!("\"masterAddr\":\"{ha_address}\"")))
+        (runtime_info(&slave, "brokerActive").await, status.contains(&format!("\"masterAddr\":\"{ha_address}\"")))
     };
     let acts = |active: &str, follows| (active.to_owned(), follows);
     let gone = [("minBrokerId", "1"), ("minBrokerAddr", &*slave.address), ("offlineBrokerAddr", &*master.address)];
@@ -156,9 +147,7 @@ async fn a_slave_follows_the_broker_with_the_smallest_id() {
     assert_eq!(tell(&back).await, acts("false", true));
     assert_eq!(tell(&[]).await, acts("false", true));
     master.send("T", 0, "x").await;
-    let end = info(&master, "commitLogMaxOffset").await;
-    let has_it = async |slave: &TestBroker| (info(slave, "commitLogMaxOffset").await == end).then_some(());
-    slave.wait_for("the slave has it", has_it).await;
+    caught_up(&master, &slave).await;
     assert_eq!(tell(&gone).await, acts("true", false));
     slave.stop().await;
     master.stop().await;

@@ -6,9 +6,7 @@ mod harness;
 use std::fs;
 use std::io::{self, Write};
 
-use apogee_config::{BrokerRole, BrokerSettings};
-use apogee_remoting::protocol::ha::HARuntimeInfo;
-use apogee_remoting::{Command, RequestCode, json};
+use harness::replication::{caught_up, ha_port, log_end, slave, status};
 use harness::{TestBroker, TestNameServer};
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,16 +27,6 @@ impl Write for Log {
     }
 }
 
-fn slave(settings: &mut BrokerSettings) {
-    settings.store.broker_role = BrokerRole::Slave;
-    settings.broker.broker_id = 1;
-}
-
-async fn status(broker: &TestBroker) -> HARuntimeInfo {
-    let answer = broker.ok(Command::request(RequestCode::GET_BROKER_HA_STATUS)).await;
-    json::from_slice(&answer.body.bytes()).unwrap()
-}
-
 async fn send(master: &TestBroker, bodies: &[&str]) {
     for body in bodies {
         master.send("T", 0, body).await;
@@ -49,7 +37,7 @@ async fn send(master: &TestBroker, bodies: &[&str]) {
 async fn is_refused(slave: &TestBroker, master: &TestBroker, end: i64, what: &str) {
     let said = async |_: &TestBroker| String::from_utf8_lossy(&LOG.lock()).contains(what).then_some(());
     slave.wait_for(what, said).await;
-    assert_eq!(status(slave).await.ha_client_runtime_info.max_offset, end);
+    assert_eq!(log_end(slave).await, end);
     assert_eq!(status(master).await.ha_connection_info, []);
 }
 
@@ -60,17 +48,15 @@ async fn a_slave_that_does_not_fit_is_refused_and_the_log_says_why() {
     let master = TestBroker::start_at(&name_server, |_| {}).await;
     let slave = TestBroker::start_at(&name_server, slave).await;
     send(&master, &["1", "2", "3"]).await;
-    let end = status(&master).await.master_commit_log_max_offset;
-    let has_all =
-        async |slave: &TestBroker| (status(slave).await.ha_client_runtime_info.max_offset == end).then_some(());
-    slave.wait_for("the slave has everything", has_all).await;
+    caught_up(&master, &slave).await;
+    let end = log_end(&slave).await;
 
     // The master loses its disk, and is behind its slave.
     let empty = |store: &std::path::Path| fs::remove_dir_all(store).unwrap();
     let slave = slave.pause().await;
     let master = master.restart_after(empty).await.unwrap();
     send(&master, &["4"]).await;
-    let behind = status(&master).await.master_commit_log_max_offset;
+    let behind = log_end(&master).await;
     let slave = slave.go_on().await;
     let what = format!("this slave's log ends at {end}, and that of {} at {behind}: the master lost", master.address);
     is_refused(&slave, &master, end, &what).await;
@@ -81,9 +67,8 @@ async fn a_slave_that_does_not_fit_is_refused_and_the_log_says_why() {
     is_refused(&slave, &master, end, &what).await;
 
     // One that does not look itself, as the reference's.
-    let port: u16 = master.address.rsplit_once(':').unwrap().1.parse().unwrap();
-    let mut other = TcpStream::connect(("127.0.0.1", port + 1)).await.unwrap();
-    let ahead = status(&master).await.master_commit_log_max_offset + 1;
+    let mut other = TcpStream::connect(("127.0.0.1", ha_port(&master))).await.unwrap();
+    let ahead = log_end(&master).await + 1;
     other.write_all(&ahead.to_be_bytes()).await.unwrap();
     assert!(other.read_u8().await.is_err(), "it is sent nothing");
     let what = format!("the slave's log ends at {ahead}, and this master's at {}", ahead - 1);
@@ -101,10 +86,7 @@ async fn a_slave_that_does_not_fit_is_refused_and_the_log_says_why() {
 
     // As the log says: its store is emptied.
     let slave = slave.restart_after(empty).await.unwrap();
-    let end = status(&master).await.master_commit_log_max_offset;
-    let has_all =
-        async |slave: &TestBroker| (status(slave).await.ha_client_runtime_info.max_offset == end).then_some(());
-    slave.wait_for("the slave has the master's", has_all).await;
+    caught_up(&master, &slave).await;
     slave.stop().await;
     master.stop().await;
 }

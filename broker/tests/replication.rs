@@ -3,35 +3,13 @@
 
 mod harness;
 
-use apogee_config::BrokerRole;
-use apogee_config::BrokerSettings;
-use apogee_remoting::protocol::ha::{ExchangeHAInfoResponseHeader, HARuntimeInfo};
-use apogee_remoting::protocol::kv::KVTable;
-use apogee_remoting::protocol::offset::{QueryConsumerOffsetRequestHeader, UpdateConsumerOffsetRequestHeader};
+use apogee_config::{BrokerRole, BrokerSettings};
+use apogee_remoting::protocol::ha::ExchangeHAInfoResponseHeader;
+use apogee_remoting::protocol::offset::UpdateConsumerOffsetRequestHeader;
 use apogee_remoting::protocol::pull::PullMessageResponseHeader;
-use apogee_remoting::{Command, RequestCode, ResponseCode, json};
+use apogee_remoting::{Command, RequestCode, ResponseCode};
+use harness::replication::{caught_up, ha_port, log_end, slave, status};
 use harness::{TestBroker, TestNameServer, pull_header, send_header};
-
-fn slave(settings: &mut BrokerSettings) {
-    settings.store.broker_role = BrokerRole::Slave;
-    settings.broker.broker_id = 1;
-}
-
-async fn status(broker: &TestBroker) -> HARuntimeInfo {
-    let answer = broker.ok(Command::request(RequestCode::GET_BROKER_HA_STATUS)).await;
-    json::from_slice(&answer.body.bytes()).unwrap()
-}
-
-/// Physical offset of the end of a broker's log.
-async fn end(broker: &TestBroker) -> i64 {
-    let answer = broker.ok(Command::request(RequestCode::GET_BROKER_RUNTIME_INFO)).await;
-    json::from_slice::<KVTable>(&answer.body.bytes()).unwrap().table["commitLogMaxOffset"].parse().unwrap()
-}
-
-async fn caught_up(master: &TestBroker, slave: &TestBroker) {
-    let end_of_master = end(master).await;
-    slave.wait_for("the slave has everything", async |slave| (end(slave).await == end_of_master).then_some(())).await;
-}
 
 fn pull(topic: &str) -> Command {
     TestBroker::request(RequestCode::PULL_MESSAGE, &pull_header("G", topic))
@@ -107,7 +85,7 @@ async fn a_synchronous_master_waits_for_as_many_as_it_is_told() {
     let master = alone.restart_with(|settings| settings.store.slave_timeout = 60_000).await;
     let slave = TestBroker::start_at(&name_server, slave).await;
     master.ok(send()).await;
-    assert_eq!(end(&master).await, end(&slave).await, "it was answered when the slave had it");
+    assert_eq!(log_end(&master).await, log_end(&slave).await, "it was answered when the slave had it");
     slave.stop().await;
 
     let master = master.restart_with(|settings| settings.store.in_sync_replicas = 1).await;
@@ -148,12 +126,11 @@ async fn brokers_tell_one_another_where_they_are() {
 async fn the_address_for_slaves_is_that_of_broker_ip2_or_what_the_slave_is_told() {
     let name_server = TestNameServer::start().await;
     let master = TestBroker::start_at(&name_server, |settings| settings.broker.broker_ip2 = "127.0.0.7".into()).await;
-    let port: u16 = master.address.rsplit_once(':').unwrap().1.parse().unwrap();
     let slave = TestBroker::start_at(&name_server, slave).await;
     master.send("T", 0, "x").await;
     caught_up(&master, &slave).await;
-    assert_eq!(status(&slave).await.ha_client_runtime_info.master_addr, format!("127.0.0.7:{}", port + 1));
-    let fixed = format!("127.0.0.8:{}", port + 1);
+    assert_eq!(status(&slave).await.ha_client_runtime_info.master_addr, format!("127.0.0.7:{}", ha_port(&master)));
+    let fixed = format!("127.0.0.8:{}", ha_port(&master));
     let slave = slave.restart_with(|settings| settings.store.ha_master_address = Some(fixed.clone())).await;
     master.send("T", 0, "y").await;
     caught_up(&master, &slave).await;
@@ -242,102 +219,4 @@ async fn tables_of_several_pages_and_modes_of_consumption_are_copied_whole() {
     slave.wait_for("all is copied", async |slave| (all(slave).await == theirs).then_some(())).await;
     slave.stop().await;
     master.stop().await;
-}
-
-/// A consumer that finds the master gone commits with the slave. The master that returned with its older offsets used to overwrite
-/// these (1094, 9879): what was consumed came again. Takes as long as a slave waits between two attempts to reach its master.
-#[tokio::test]
-async fn b36_a_master_that_was_gone_learns_how_far_consumers_came() {
-    let name_server = TestNameServer::start().await;
-    let master = TestBroker::start_at(&name_server, |_| {}).await;
-    let slave = TestBroker::start_at(&name_server, slave).await;
-    for n in 0..5 {
-        master.send("T", 0, &format!("message {n}")).await;
-    }
-    master.call(pull("T")).await;
-    for (queue, offset) in [(0, 3), (1, 3)] {
-        commit(&master, queue, offset).await;
-    }
-    caught_up(&master, &slave).await;
-    let slave = slave.restart().await;
-    slave
-        .wait_for("topic, group and offsets are copied", async |slave| {
-            let knows_group = slave.call(commit_request(2, 0)).await.response_code() == ResponseCode::SUCCESS;
-            (knows_group && offset(slave, 0).await == Some(3)).then_some(())
-        })
-        .await;
-
-    let master = master.pause().await;
-    commit(&slave, 0, 5).await;
-    // Back is what an operator may want of the master alone.
-    commit(&slave, 1, 1).await;
-    let master = master.go_on().await;
-    master
-        .wait_for("the master knows", async |master| {
-            assert_eq!(offset(&slave, 0).await, Some(5));
-            (offset(master, 0).await == Some(5)).then_some(())
-        })
-        .await;
-    slave.wait_for("the master's stays", async |slave| (offset(slave, 1).await == Some(3)).then_some(())).await;
-    assert_eq!((offset(&slave, 0).await, offset(&master, 1).await), (Some(5), Some(3)));
-    slave.stop().await;
-    master.stop().await;
-}
-
-fn commit_request(queue_id: i32, commit_offset: i64) -> Command {
-    let header = UpdateConsumerOffsetRequestHeader { consumer_group: "G", topic: "T", queue_id, commit_offset };
-    TestBroker::request(RequestCode::UPDATE_CONSUMER_OFFSET, &header)
-}
-
-async fn commit(broker: &TestBroker, queue_id: i32, offset: i64) {
-    broker.ok(commit_request(queue_id, offset)).await;
-}
-
-/// Where the group is.
-async fn offset(broker: &TestBroker, queue_id: i32) -> Option<i64> {
-    let header = QueryConsumerOffsetRequestHeader {
-        consumer_group: "G",
-        topic: "T",
-        queue_id,
-        set_zero_if_not_found: Some(false),
-    };
-    let answer = broker.call(TestBroker::request(RequestCode::QUERY_CONSUMER_OFFSET, &header)).await;
-    answer.field("offset").and_then(|offset| offset.parse().ok())
-}
-
-/// The slave's share of B22 (316, alibaba/rocketmq 406): it kept the queues of a deleted topic, and what was sent to its successor stood
-/// behind them, or nowhere.
-#[tokio::test]
-async fn b22_a_topic_created_again_begins_at_0_on_the_slave() {
-    let name_server = TestNameServer::start().await;
-    let master = TestBroker::start_at(&name_server, |_| {}).await;
-    let slave = TestBroker::start_at(&name_server, slave).await;
-    for n in 0..5 {
-        master.send("T", 0, &format!("old {n}")).await;
-    }
-    caught_up(&master, &slave).await;
-    slave.wait_for("the old messages", async |slave| (max_offset(slave).await == "5").then_some(())).await;
-    master.ok(Command::request(RequestCode::DELETE_TOPIC_IN_BROKER).with_field("topic", "T")).await;
-    // The second one shows that the offset of the first is no damage.
-    for offset in 0..2 {
-        assert_eq!(master.send("T", 0, "new").await, offset);
-    }
-    caught_up(&master, &slave).await;
-    slave.wait_for("the new messages", async |slave| (max_offset(slave).await == "2").then_some(())).await;
-    // Topics are copied once a minute; the slave begins with that again.
-    let slave = slave.restart().await;
-    let answer = slave
-        .wait_for("the topic is copied", async |slave| {
-            let answer = slave.call(pull("T")).await;
-            (answer.response_code() == ResponseCode::SUCCESS).then_some(answer)
-        })
-        .await;
-    assert_eq!(answer.body.bytes(), master.ok(pull("T")).await.body.bytes());
-    slave.stop().await;
-    master.stop().await;
-}
-
-async fn max_offset(broker: &TestBroker) -> String {
-    let request = Command::request(RequestCode::GET_MAX_OFFSET).with_field("topic", "T").with_field("queueId", "0");
-    broker.ok(request).await.field("offset").unwrap().to_owned()
 }

@@ -5,16 +5,11 @@ mod harness;
 
 use std::time::{Duration, Instant};
 
-use apogee_config::{BrokerRole, BrokerSettings};
-use apogee_remoting::protocol::kv::KVTable;
+use apogee_config::BrokerSettings;
 use apogee_remoting::protocol::pull::{PullMessageRequestHeader, PullMessageResponseHeader};
-use apogee_remoting::{Command, RequestCode, ResponseCode, json};
+use apogee_remoting::{Command, RequestCode, ResponseCode};
+use harness::replication::{caught_up, slave};
 use harness::{TestBroker, TestNameServer, pull_header};
-
-fn slave(settings: &mut BrokerSettings) {
-    settings.store.broker_role = BrokerRole::Slave;
-    settings.broker.broker_id = 1;
-}
 
 /// Whatever is not the newest message counts as not in memory.
 fn without_memory(settings: &mut BrokerSettings) {
@@ -33,11 +28,6 @@ async fn pull(broker: &TestBroker, queue_offset: i64) -> (ResponseCode, i64) {
 async fn group(broker: &TestBroker, broker_id: i64, when_slow: i64) {
     let group = format!(r#"{{"groupName":"G","brokerId":{broker_id},"whichBrokerWhenConsumeSlowly":{when_slow}}}"#);
     broker.ok(Command::request(RequestCode::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP).with_body(group)).await;
-}
-
-async fn runtime_info(broker: &TestBroker, key: &str) -> String {
-    let answer = broker.ok(Command::request(RequestCode::GET_BROKER_RUNTIME_INFO)).await;
-    json::from_slice::<KVTable>(&answer.body.bytes()).unwrap().table.remove(key).unwrap()
 }
 
 #[tokio::test]
@@ -72,12 +62,7 @@ async fn a_slave_serves_while_it_has_to_and_sends_consumers_back() {
     }
     group(&master, 0, 1).await;
     let slave = TestBroker::start_at(&name_server, slave).await;
-    let end = runtime_info(&master, "commitLogMaxOffset").await;
-    slave
-        .wait_for("the slave has all", async |slave| {
-            (runtime_info(slave, "commitLogMaxOffset").await == end).then_some(())
-        })
-        .await;
+    caught_up(&master, &slave).await;
     let answers = async |slave: &TestBroker, expected| {
         slave.wait_for("that answer", async |slave| (pull(slave, 3).await == expected).then_some(())).await;
     };

@@ -5,6 +5,7 @@
 
 mod ports;
 pub mod producer;
+pub mod replication;
 pub mod site;
 
 use std::path::Path;

@@ -4,8 +4,8 @@ use std::net::TcpListener;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The third one of four ports in a row that nobody listens on: fast port, unused, port, replication port. Each call gives others,
-/// and none that the system hands out to whoever asks for any.
+/// The third one of four ports in a row that nobody listens on: fast port, unused, port, replication port. Each call gives
+/// others, and none that the system hands out to whoever asks for any.
 pub fn free_ports() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {

@@ -3,8 +3,7 @@
 //!
 //! Some stand elsewhere: B01, B32 and B38 of the name server in `namesrv/tests/server.rs`, B16 of its file in
 //! `namesrv/src/kv/store.rs`, B01 and B04 of any server in `remoting/tests/frames.rs`, B17 in `store/src/disk.rs`, B28 in
-//! `retry.rs`, B25 of expressions after a restart in `filter.rs`, B36 and the share of slaves in B22 in
-//! `replication.rs`.
+//! `retry.rs`, B25 of expressions after a restart in `filter.rs`.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 

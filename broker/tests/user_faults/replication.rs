@@ -1,22 +1,18 @@
 //! Masters and slaves.
 
-use apogee_config::{BrokerRole, BrokerSettings};
+use apogee_config::BrokerRole;
 use apogee_remoting::{RequestCode, ResponseCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::harness::replication::{caught_up, ha_port, slave};
 use crate::harness::{TestBroker, TestNameServer};
 use crate::{messages, pull, readable, request};
-
-fn slave(settings: &mut BrokerSettings) {
-    settings.store.broker_role = BrokerRole::Slave;
-    settings.broker.broker_id = 1;
-}
 
 /// B22 (316, alibaba/rocketmq 406): a topic deleted and created again at the master kept its old queue on the slave, and the
 /// messages of the new one were not to be had there.
 #[tokio::test(flavor = "multi_thread")]
-async fn b22_a_topic_created_again_begins_at_0_on_the_slave() {
+async fn b22_a_topic_that_the_slave_saw_go_begins_at_0_there() {
     let name_server = TestNameServer::start().await;
     let master = TestBroker::start_at(&name_server, |_| {}).await;
     let slave = TestBroker::start_at(&name_server, slave).await;
@@ -38,7 +34,67 @@ async fn b22_a_topic_created_again_begins_at_0_on_the_slave() {
     slave.wait_for("the topic is copied", async |slave| names(slave, TOPICS, "T").await.then_some(())).await;
     readable(&slave, "T", 1).await;
     assert_eq!(messages(&slave.call(pull("T", 0, "*", 0)).await, |record| record.body.to_vec()), [b"new"]);
-    assert_eq!(offset_at(&slave).await, Some(0), "a lag of one");
+    assert_eq!(offset_at(&slave, 0).await, Some(0), "a lag of one");
+    slave.stop().await;
+    master.stop().await;
+}
+
+/// The same where the slave finds the new topic in the log before the table of topics comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn b22_a_topic_created_again_begins_at_0_on_the_slave() {
+    let name_server = TestNameServer::start().await;
+    let master = TestBroker::start_at(&name_server, |_| {}).await;
+    let slave = TestBroker::start_at(&name_server, slave).await;
+    for _ in 0..5 {
+        master.send("T", 0, "old").await;
+    }
+    readable(&slave, "T", 5).await;
+    master.ok(request(RequestCode::DELETE_TOPIC_IN_BROKER, &[("topic", "T")])).await;
+    // The second one shows that the offset of the first is no damage.
+    for offset in 0..2 {
+        assert_eq!(master.send("T", 0, "new").await, offset);
+    }
+    readable(&slave, "T", 2).await;
+    let slave = slave.restart().await;
+    slave.wait_for("the topic is copied", async |slave| names(slave, TOPICS, "T").await.then_some(())).await;
+    assert_eq!(messages(&slave.call(pull("T", 0, "*", 0)).await, |record| record.body.to_vec()), [b"new"; 2]);
+    slave.stop().await;
+    master.stop().await;
+}
+
+/// B36 (1094, 9879): a consumer that finds the master gone commits with the slave. The master that returned with its older offsets
+/// used to overwrite these: what was consumed came again. Takes as long as a slave waits between two attempts to reach its master.
+#[tokio::test(flavor = "multi_thread")]
+async fn b36_a_master_that_was_gone_learns_how_far_consumers_came() {
+    let name_server = TestNameServer::start().await;
+    let master = TestBroker::start_at(&name_server, |_| {}).await;
+    let slave = TestBroker::start_at(&name_server, slave).await;
+    for _ in 0..5 {
+        master.send("T", 0, "x").await;
+    }
+    committed(&master, 3).await;
+    commit(&master, 1, 3).await;
+    caught_up(&master, &slave).await;
+    let slave = slave.restart().await;
+    slave
+        .wait_for("topic, group and offsets are copied", async |slave| {
+            (names(slave, GROUPS, "G").await && offset_at(slave, 0).await == Some(3)).then_some(())
+        })
+        .await;
+
+    let master = master.pause().await;
+    commit(&slave, 0, 5).await;
+    // Back is what an operator may want of the master alone.
+    commit(&slave, 1, 1).await;
+    let master = master.go_on().await;
+    master
+        .wait_for("the master knows", async |master| {
+            assert_eq!(offset_at(&slave, 0).await, Some(5));
+            (offset_at(master, 0).await == Some(5)).then_some(())
+        })
+        .await;
+    slave.wait_for("the master's stays", async |slave| (offset_at(slave, 1).await == Some(3)).then_some(())).await;
+    assert_eq!((offset_at(&slave, 0).await, offset_at(&master, 1).await), (Some(5), Some(3)));
     slave.stop().await;
     master.stop().await;
 }
@@ -90,8 +146,7 @@ async fn b34_nobody_has_what_was_not_sent_to_it() {
 }
 
 async fn connect(master: &TestBroker) -> TcpStream {
-    let port: u16 = master.address.rsplit_once(':').unwrap().1.parse().unwrap();
-    TcpStream::connect(("127.0.0.1", port + 1)).await.unwrap()
+    TcpStream::connect(("127.0.0.1", ha_port(master))).await.unwrap()
 }
 
 /// Whether a JSON string stands in what a broker answers.
@@ -104,18 +159,21 @@ async fn names(broker: &TestBroker, code: RequestCode, name: &str) -> bool {
 async fn committed(broker: &TestBroker, offset: i64) {
     let group = request(RequestCode::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, &[]);
     broker.ok(group.with_body(r#"{"groupName":"G"}"#.to_owned())).await;
-    commit(broker, offset).await;
+    commit(broker, 0, offset).await;
 }
 
-async fn commit(broker: &TestBroker, offset: i64) {
-    let fields = [("consumerGroup", "G"), ("topic", "T"), ("queueId", "0"), ("commitOffset", &*offset.to_string())];
+async fn commit(broker: &TestBroker, queue: i32, offset: i64) {
+    let (queue, offset) = (queue.to_string(), offset.to_string());
+    let fields = [("consumerGroup", "G"), ("topic", "T"), ("queueId", &*queue), ("commitOffset", &*offset)];
     broker.ok(request(RequestCode::UPDATE_CONSUMER_OFFSET, &fields)).await;
 }
 
-async fn offset_at(broker: &TestBroker) -> Option<i64> {
-    let query = [("consumerGroup", "G"), ("topic", "T"), ("queueId", "0")];
+/// Where the group is.
+async fn offset_at(broker: &TestBroker, queue: i32) -> Option<i64> {
+    let query = [("consumerGroup", "G"), ("topic", "T"), ("queueId", &*queue.to_string())];
     broker.call(request(RequestCode::QUERY_CONSUMER_OFFSET, &query)).await.field("offset")?.parse().ok()
 }
 
 const TOPICS: RequestCode = RequestCode::GET_ALL_TOPIC_CONFIG;
+const GROUPS: RequestCode = RequestCode::GET_ALL_SUBSCRIPTIONGROUP_CONFIG;
 const HA_STATUS: RequestCode = RequestCode::GET_BROKER_HA_STATUS;
