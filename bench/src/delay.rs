@@ -11,8 +11,8 @@ use crate::server_process::ServerProcess;
 use crate::tail::max_offset;
 use crate::wire::Caller;
 
-/// Sends delayed messages as fast as answers come, and measures from just before the first of them is due until the last of them is
-/// delivered. The load ends before the first one is due.
+/// Sends delayed messages as fast as answers come, and measures from just before the first of them is due until the last of
+/// them is delivered. The load ends before the first one is due.
 pub fn measure(load: &send::Options, level: i32, delay: Duration) -> Result<Report> {
     let mut caller = Caller::connect(&load.broker)?;
     let waiting = |caller: &mut Caller| max_offset(caller, SCHEDULE_TOPIC, level - 1);

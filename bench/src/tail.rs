@@ -1,8 +1,6 @@
 //! Sends at a rate while long polls wait: latency from the time a message was due to the time it was received.
 
-use std::thread;
-
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use apogee_remoting::message::record::entries;
 use apogee_remoting::protocol::offset::{GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader};
 use apogee_remoting::{Command, RequestCode};
@@ -10,7 +8,7 @@ use clap::Args;
 use hdrhistogram::Histogram;
 
 use crate::clock::{nanos, to_nanos};
-use crate::generate::{self, Course};
+use crate::generate::{self, Course, beside};
 use crate::pull::{Filter, PullShape, Puller};
 use crate::report::{Report, histogram};
 use crate::server_process::ServerProcess;
@@ -47,16 +45,10 @@ pub fn measure(options: &Options) -> Result<Report> {
     let course = Course::new(load.warm_up, load.duration, load.most_bytes());
     let lanes = load.lanes(&course)?;
     let delay = to_nanos(options.delay);
-    let (latency, (sent, watched)) = thread::scope(|scope| {
-        let pullers: Vec<_> =
-            pullers.into_iter().map(|puller| scope.spawn(|| receive(puller, &course, delay))).collect();
-        let sent = generate::run(lanes, || course.watch(load.server_pid.map(ServerProcess)));
-        let mut latency = histogram();
-        for puller in pullers {
-            latency.add(puller.join().map_err(|_| anyhow!("a pulling thread panicked"))??)?;
-        }
-        anyhow::Ok((latency, sent?))
-    })?;
+    let receiving = pullers.into_iter().map(|puller| || receive(puller, &course, delay)).collect();
+    let watch = || course.watch(load.server_pid.map(ServerProcess));
+    let add = |sum: &mut Histogram<u64>, one: &Histogram<u64>| Ok(sum.add(one)?);
+    let (latency, (sent, watched)) = beside(receiving, histogram(), add, || generate::run(lanes, watch))?;
     let received = latency.len();
     let load = format!("end to end at {rate:.0} messages/s, {} bytes; {} were acknowledged", load.body, sent.messages);
     let report = watched.report(load, received, received * options.send.body as u64, &latency);

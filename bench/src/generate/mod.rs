@@ -120,14 +120,24 @@ impl Outcome {
 
 /// Runs each lane on a thread of its own while `meanwhile` runs on this one.
 pub fn run<T>(lanes: Vec<Lane>, meanwhile: impl FnOnce() -> Result<T>) -> Result<(Outcome, T)> {
+    let lanes = lanes.into_iter().map(|lane| || lane.run()).collect();
+    beside(lanes, Outcome::default(), Outcome::add, meanwhile)
+}
+
+/// Runs each piece of work on a thread of its own while `meanwhile` runs on this one, and adds what they give to a sum.
+pub fn beside<S: Send, T>(
+    work: Vec<impl FnOnce() -> Result<S> + Send>,
+    mut sum: S,
+    add: impl Fn(&mut S, &S) -> Result<()>,
+    meanwhile: impl FnOnce() -> Result<T>,
+) -> Result<(S, T)> {
     thread::scope(|scope| {
-        let lanes: Vec<_> = lanes.into_iter().map(|lane| scope.spawn(|| lane.run())).collect();
+        let threads: Vec<_> = work.into_iter().map(|work| scope.spawn(work)).collect();
         let value = meanwhile();
-        let mut outcome = Outcome::default();
-        for lane in lanes {
-            outcome.add(&lane.join().map_err(|_| anyhow!("a thread of the generator panicked"))??)?;
+        for thread in threads {
+            add(&mut sum, &thread.join().map_err(|_| anyhow!("a thread of the generator panicked"))??)?;
         }
-        Ok((outcome, value?))
+        Ok((sum, value?))
     })
 }
 

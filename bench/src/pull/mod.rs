@@ -3,9 +3,8 @@
 mod puller;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use apogee_remoting::ResponseCode;
 use apogee_remoting::protocol::subscription::SubscriptionData;
 use clap::Args;
@@ -15,7 +14,7 @@ pub use puller::{Filter, GROUP, PullShape, Puller};
 
 use crate::clock::{nanos, wall_millis};
 use crate::connections::heartbeat;
-use crate::generate::Course;
+use crate::generate::{Course, beside};
 use crate::report::{Report, histogram};
 use crate::server_process::ServerProcess;
 use crate::topic;
@@ -68,18 +67,12 @@ pub fn run(options: &Options) -> Result<()> {
 pub fn measure(options: &Options) -> Result<Report> {
     // A group is forgotten with its last connection.
     let (filter, _subscribed) = options.subscribe()?;
-    let mut pullers = options.pullers(&filter)?;
+    let pullers = options.pullers(&filter)?;
     let course = Course::new(0.0, options.duration, u64::MAX);
     let running = AtomicUsize::new(pullers.len());
-    let (outcome, watched) = thread::scope(|scope| {
-        let pullers: Vec<_> = pullers.drain(..).map(|puller| scope.spawn(|| read(puller, &course, &running))).collect();
-        let watched = course.watch(options.server_pid.map(ServerProcess));
-        let mut outcome = Outcome::default();
-        for puller in pullers {
-            outcome.add(&puller.join().map_err(|_| anyhow!("a pulling thread panicked"))??)?;
-        }
-        anyhow::Ok((outcome, watched?))
-    })?;
+    let reading = pullers.into_iter().map(|puller| || read(puller, &course, &running)).collect();
+    let watch = || course.watch(options.server_pid.map(ServerProcess));
+    let (outcome, watched) = beside(reading, Outcome::default(), Outcome::add, watch)?;
     let messages = if options.sql.is_some() { outcome.passed } else { outcome.messages };
     Ok(watched.report(options.describe(), messages, outcome.bytes, &outcome.latency))
 }
