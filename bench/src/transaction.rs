@@ -3,17 +3,16 @@
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail, ensure};
 use apogee_remoting::message::id::OffsetMessageId;
 use apogee_remoting::protocol::send::SendMessageResponseHeader;
 use apogee_remoting::protocol::transaction::EndTransactionRequestHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode, Serialization};
 
 use crate::clock::{nanos, wall_millis};
-use crate::generate::{Course, FIRST_OPAQUE, Outcome, Template, Variation};
+use crate::generate::{Course, FIRST_OPAQUE, Outcome, Template, Variation, beside};
 use crate::report::Report;
 use crate::send;
 use crate::server_process::ServerProcess;
@@ -27,30 +26,24 @@ pub fn run(options: &send::Options) -> Result<()> {
 
 /// Measures a closed loop; a message counts when its commit is acknowledged, its latency from the half message on.
 pub fn measure(options: &send::Options) -> Result<Report> {
+    ensure!(options.rate.is_none() && options.batch == 1, "transactions are sent one by one, in a closed loop");
     if !options.no_create {
         topic::create(&options.broker, &topic::names(&options.topic, options.topics), options.queues)?;
     }
     let half = [("TRAN_MSG", "true"), ("PGROUP", GROUP)];
-    let properties = half.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    let templates = send::Options { properties, ..options.clone() }.templates();
+    let mut load = options.clone();
+    load.properties.extend(half.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let templates = load.templates();
     let course = Course::new(options.warm_up, options.duration, options.most_bytes());
-    let (outcome, watched) = thread::scope(|scope| {
+    let clients = (0..options.connections).map(|number| {
         let (course, templates) = (&course, &templates);
-        let clients: Vec<_> = (0..options.connections)
-            .map(|number| {
-                scope.spawn(move || {
-                    let outcome = Client::connect(options, number, templates)?.run(course);
-                    outcome.inspect_err(|_| course.end())
-                })
-            })
-            .collect();
-        let watched = course.watch(options.server_pid.map(ServerProcess));
-        let mut outcome = Outcome::default();
-        for client in clients {
-            outcome.add(&client.join().map_err(|_| anyhow!("a producing thread panicked"))??)?;
+        move || {
+            let outcome = Client::connect(options, number, templates)?.run(course);
+            outcome.inspect_err(|_| course.end())
         }
-        anyhow::Ok((outcome, watched?))
-    })?;
+    });
+    let watch = || course.watch(options.server_pid.map(ServerProcess));
+    let (outcome, watched) = beside(clients.collect(), Outcome::default(), Outcome::add, watch)?;
     let send::Options { connections, in_flight, body, .. } = options;
     let load = format!("transactions of {body} bytes, closed loop, {connections} connections x {in_flight} in flight");
     let report = watched.report(load, outcome.messages, outcome.messages * *body as u64, &outcome.latency);
