@@ -88,6 +88,17 @@ def pull(name, code=11, fields=None, **more):
     return request(f"pull: {name}", code, fields or pull_fields(**at), **{"compare": PULLED, **more})
 
 
+def kept(topic, number=0, name="", **more):
+    """What is stored in a queue that nobody consumes."""
+    return pull(f"{name}{topic} {number}", fields=pull_fields(topic, number, group="LookG"), **{"within": 10, **more})
+
+
+def max_offset(topic, expected, number=0):
+    """The last offset of a queue, waited for: messages are dispatched at a time of their own."""
+    return request(f"max offset: {topic} {number}", 30, {"topic": topic, "queueId": str(number), "committed": "true"}, within=15,
+                   until={"offset": str(expected)})
+
+
 def heartbeat(client, consumers=(), producers=(), fingerprint=0, without=False):
     return json.dumps({"clientID": client, "consumerDataSet": list(consumers),
                        "producerDataSet": [{"groupName": p} for p in producers], "heartbeatFingerprint": fingerprint,

@@ -1,22 +1,12 @@
 """Delayed messages: how they wait, what is delivered, and how far that is."""
 
-from broker_requests import FAST, OWN, UNIQUE, pairs, pull, pull_fields, request, send, send_fields, topic_fields
+from broker_requests import FAST, UNIQUE, kept, max_offset, pairs, request, send, send_fields, topic_fields
 
 TOPIC, WAITING = "Delay", "SCHEDULE_TOPIC_XXXX"
 
 
 def delayed(name, level, queue=0, **more):
     return send(name, fields=send_fields(TOPIC, queue, UNIQUE + pairs(DELAY=level, TAGS="A", KEYS="k"), h="5"), **more)
-
-
-def kept(topic, number=0, **more):
-    return pull(f"{topic} {number}", fields=pull_fields(topic, number, group="DelayLookG", suspendTimeoutMillis="0"), within=10,
-                scrub=OWN, **more)
-
-
-def max_offset(topic, expected, number=0):
-    return request(f"max offset: {topic} {number}", 30, {"topic": topic, "queueId": str(number), "committed": "true"}, within=15,
-                   until={"offset": str(expected)})
 
 
 def sent():

@@ -2,8 +2,8 @@
 
 import json
 
-from broker_requests import FAST, consumer, group_config, heartbeat, pairs, pull, pull_fields, request, send, send_fields
-from broker_requests import subscription, topic_fields
+from broker_requests import FAST, consumer, group_config, heartbeat, max_offset, pairs, pull, pull_fields, request, send
+from broker_requests import send_fields, subscription, topic_fields
 
 TOPIC, A, B, GROUP = "Light", "%LMQ%a", "%LMQ%b", "%LMQ%g"
 
@@ -14,12 +14,6 @@ def to(*names, **more):
 
 def message(name, properties, queue=0, **more):
     return send(name, fields=send_fields(TOPIC, queue, properties), **more)
-
-
-def max_offset(topic, expected, queue=0):
-    """The last offset of a queue, waited for: messages are dispatched at a time of their own."""
-    return request(f"max offset: {topic} {queue}", 30, {"topic": topic, "queueId": str(queue), "committed": "true"},
-                   within=10, until={"offset": str(expected)})
 
 
 def read(topic, queue=0, offset=0, group=GROUP, **more):
@@ -39,7 +33,7 @@ def setup():
         message("a lite topic", pairs(UNIQ_KEY="7F000001000018B4AAC2000000000003", __LITE_TOPIC="chat")),
         send("to a group that retries", fields=send_fields("%RETRY%LightG", 0, to(A))),
         max_offset(A, 4), max_offset(B, 2), max_offset(f"%LMQ%${TOPIC}$chat", 1), max_offset(TOPIC, 6),
-        max_offset("%RETRY%LightG", 1), max_offset(A, 0, queue=1), max_offset("%LMQ%none", 0),
+        max_offset("%RETRY%LightG", 1), max_offset(A, 0, 1), max_offset("%LMQ%none", 0),
     ]
 
 

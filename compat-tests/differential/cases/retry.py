@@ -2,8 +2,8 @@
 
 import json
 
-from broker_requests import (FAST, OWN, UNIQUE, group_config, malformed, missing, pairs, pull, pull_fields, queue, request,
-                             send, send_fields, topic_fields)
+from broker_requests import (FAST, OWN, UNIQUE, group_config, kept, malformed, missing, pairs, queue, request, send, send_fields,
+                             topic_fields)
 
 TOPIC, GROUP = "Retry", "RetryG"
 # Of the first copy, with the broker's address.
@@ -19,9 +19,8 @@ def without(fields, *names):
     return {name: value for name, value in fields.items() if name not in names}
 
 
-def kept(name, topic, number=0):
-    """What is stored in a queue that nobody consumes."""
-    return pull(f"{name}: {topic} {number}", fields=pull_fields(topic, number, group="RetryLookG"), within=5, scrub=[*OWN, PLACE])
+def copies(name, topic, number=0):
+    return kept(topic, number, f"{name}: ", scrub=[*OWN, PLACE])
 
 
 def setup():
@@ -56,7 +55,7 @@ def given_back():
         request("back: one-way", 36, back("RetryOneWayG", delay=1), flag=2),
         *missing("back", 36, back(), needed=("offset", "group", "delayLevel")),
         *malformed("back", 36, back(), ("offset", "delayLevel", "maxReconsumeTimes")),
-        *(kept("back", "SCHEDULE_TOPIC_XXXX", level - 1) for level in (2, 3, 18)),
+        *(copies("back", "SCHEDULE_TOPIC_XXXX", level - 1) for level in (2, 3, 18)),
     ]
 
 
@@ -68,8 +67,8 @@ def dead_letters():
         request("dead: an old client cannot say how often", 36, back(maxReconsumeTimes="0"), version=100),
         request("dead: an old client in a group that allows none", 36, back("RetryTwiceG"), version=100),
         request("dead: topic", 351, {"topic": f"%DLQ%{GROUP}"}),
-        kept("dead", f"%DLQ%{GROUP}"),
-        kept("dead", "%DLQ%RetryTwiceG"),
+        copies("dead", f"%DLQ%{GROUP}"),
+        copies("dead", "%DLQ%RetryTwiceG"),
     ]
 
 
@@ -87,8 +86,8 @@ def sent():
         send("too often for an old client's group", fields=fields(17, l="99"), version=100),
         request("locked", 41, {}, lock),
         send("of a group in order", fields=fields(0, "RetryOrderG", l="16")),
-        *(kept("sent", topic) for topic in (f"%DLQ%{GROUP}", "%DLQ%RetryTwiceG", "%DLQ%RetryOrderG")),
-        kept("sent", "SCHEDULE_TOPIC_XXXX", 1),
+        *(copies("sent", topic) for topic in (f"%DLQ%{GROUP}", "%DLQ%RetryTwiceG", "%DLQ%RetryOrderG")),
+        copies("sent", "SCHEDULE_TOPIC_XXXX", 1),
     ]
 
 

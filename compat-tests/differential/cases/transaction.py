@@ -1,6 +1,6 @@
 """Transactions: how halves are stored, how they end, and what may not end them."""
 
-from broker_requests import FAST, NAME, OWN, VALUE, malformed, pairs, pull, pull_fields, request, send, send_fields, topic_fields
+from broker_requests import FAST, NAME, VALUE, kept, malformed, max_offset, pairs, request, send, send_fields, topic_fields
 
 TOPIC, GROUP = "Transaction", "TransactionP"
 HALVES, NOTES = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"
@@ -26,16 +26,6 @@ def end(name, number, how, group=GROUP, place=None, **more):
 
 def stored(number):
     return request(f"half {number}: as it is stored", 33, {"offset": str(number * SIZE)}, compare=("code", "records"))
-
-
-def kept(topic, number, **more):
-    return pull(f"{topic} {number}", fields=pull_fields(topic, number, group="TransactionLookG", suspendTimeoutMillis="0"), within=10,
-                scrub=OWN, **more)
-
-
-def max_offset(topic, expected, number=0):
-    return request(f"max offset: {topic} {number}", 30, {"topic": topic, "queueId": str(number), "committed": "true"}, within=15,
-                   until={"offset": str(expected)})
 
 
 def halves():
