@@ -237,6 +237,9 @@ fn a_file_that_cannot_be_removed_stays_and_goes_later() {
         }
         has_all(&store, 100);
         flushed(&store, store.max_physical_offset()).unwrap();
+        // what is not written down yet has no file that could go
+        let queue = fixture.root.path().join("consumequeue/T/0");
+        wait_for("files of the queue", || std::fs::read_dir(&queue).is_ok_and(|files| files.count() == 10));
         let round = ExpiryRound { now: i64::MAX / 2, used_percent: None, by_hand: true };
         fixture.refuse(true);
         assert!(store.expire(&config, round).is_err(), "{directory}");
