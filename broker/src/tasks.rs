@@ -16,6 +16,8 @@ const CLIENT_SCAN: Duration = Duration::from_secs(10);
 const FILTERS: Duration = Duration::from_secs(10);
 /// How often counters are sampled, as in the reference.
 const SECOND: Duration = Duration::from_secs(1);
+/// How long the times of puts are gathered before they are shown, as in the reference.
+const MINUTE: Duration = Duration::from_mins(1);
 /// How often is looked how full the disk is: so long a full disk takes messages, and one with room refuses them.
 const SPACE_CHECK: Duration = Duration::from_secs(1);
 
@@ -41,6 +43,7 @@ pub(crate) fn spawn(broker: &Arc<Broker>) -> Vec<JoinHandle<()>> {
         every(FILTERS, broker, save_filters),
         every(CLIENT_SCAN, broker, client::close_silent),
         every(SECOND, broker, stats::tick),
+        every(MINUTE, broker, |broker| broker.stats.next_minute()),
         every(SPACE_CHECK, broker, |broker| broker.store.check_space()),
         every(cleaning, broker, expiry::round),
     ];

@@ -55,7 +55,6 @@ pub(crate) struct Stats {
     put_times: PutTimes,
     seconds: Seconds,
     mornings: Mornings,
-    ticks: AtomicU64,
 }
 
 impl Stats {
@@ -93,6 +92,11 @@ impl Stats {
     /// Notes how long a producer waited until its message was stored.
     pub(crate) fn put_took(&self, took: Duration) {
         self.put_times.add(took);
+    }
+
+    /// Ends a minute of what was noted. To be called every minute.
+    pub(crate) fn next_minute(&self) {
+        self.put_times.next_minute(self.all_stored.counts().calls);
     }
 
     /// Notes how long a pull read, and whether it found anything.

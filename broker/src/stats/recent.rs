@@ -98,9 +98,6 @@ pub(crate) fn tick(broker: &Broker) {
     let missed = stats.missed.load(Ordering::Relaxed);
     stats.seconds.sample(now, [stored.messages, pulled.calls, missed, pulled.messages]);
     stats.mornings.look(now, || stats.messages_of_users(|topic| is_system_topic(&broker.settings(), topic)));
-    if stats.ticks.fetch_add(1, Ordering::Relaxed) % 60 == 59 {
-        stats.put_times.next_minute(stored.calls);
-    }
 }
 
 fn midnight_after(now: i64) -> i64 {
