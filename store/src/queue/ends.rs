@@ -7,7 +7,7 @@
 //!
 //! Its content, in this order; whatever does not add up counts for nothing:
 //!
-//! - `apgends2`, and the CRC32 of all that follows (4 bytes);
+//! - `apgends3`, and the CRC32 of all that follows (4 bytes);
 //! - when the store was taken by who wrote this, ns since 1970: 8;
 //! - version of the topics' table: number of changes 8, time 8;
 //! - physical offset 8 and store time 8 of the last record, and of the last one that was on disk;
@@ -241,7 +241,7 @@ fn topic(rest: &mut &[u8]) -> Option<String> {
     Some(std::str::from_utf8(topic).ok()?.to_owned())
 }
 
-const MAGIC: &[u8; 8] = b"apgends2";
+const MAGIC: &[u8; 8] = b"apgends3";
 const HEAD: usize = MAGIC.len() + 4;
 const NO_RECORD: (i64, i64) = (0, 0);
 
