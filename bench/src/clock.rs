@@ -14,6 +14,11 @@ pub fn wall_millis() -> i64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or(Duration::ZERO).as_millis() as i64
 }
 
+/// Nanoseconds as seconds.
+pub fn to_seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
 /// Seconds as whole nanoseconds.
 pub fn to_nanos(seconds: f64) -> u64 {
     (seconds * 1e9) as u64

@@ -45,13 +45,13 @@ pub struct Options {
 /// What the clients cost.
 #[derive(Serialize)]
 pub struct Outcome {
-    clients: usize,
+    pub clients: usize,
     groups: usize,
     /// From the first connection to the answer to the last heartbeat, one client after the other.
     pub seconds: f64,
     /// Of one first heartbeat, without connecting.
     pub heartbeat: Option<Latency>,
-    memory_before: Option<Memory>,
+    pub memory_before: Option<Memory>,
     /// With all of them connected.
     pub memory_after: Option<Memory>,
     /// Until the last heartbeat; its "message" is a client.

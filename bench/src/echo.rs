@@ -1,14 +1,17 @@
-//! A server in the same framing that stores nothing.
+//! A server in the same framing that stores nothing, or nothing but the bytes of what is sent.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use apogee_remoting::protocol::send::SendMessageResponseHeader;
 use apogee_remoting::server::{Answering, ConnectionOptions, Peer, Reply, Server, ServerOptions, Service};
 use apogee_remoting::{Body, Command, RequestCode, ResponseCode, Serialization};
+use bytes::Bytes;
 use clap::Args;
 
+use crate::journal::Journal;
 use crate::wire::parse_serialization;
 
 /// How to serve.
@@ -23,6 +26,12 @@ pub struct Options {
     /// Worker threads; as many as processors by default.
     #[arg(long)]
     threads: Option<usize>,
+    /// Append every message to a file in this folder, and answer when it is synced.
+    #[arg(long)]
+    journal: Option<PathBuf>,
+    /// Bytes of the body of every answer but those to sends.
+    #[arg(long, default_value_t = 0)]
+    answer: usize,
 }
 
 /// Serves until the process is ended.
@@ -31,7 +40,7 @@ pub fn run(options: &Options) -> Result<()> {
     if let Some(threads) = options.threads {
         runtime.worker_threads(threads);
     }
-    runtime.enable_all().build()?.block_on(serve(options))
+    runtime.enable_all().build().context("cannot start threads")?.block_on(serve(options))
 }
 
 async fn serve(options: &Options) -> Result<()> {
@@ -42,25 +51,39 @@ async fn serve(options: &Options) -> Result<()> {
     };
     let server = Server::bind(&options.listen, ServerOptions { connection, ..ServerOptions::default() }).await?;
     println!("echo listens on {}", server.local_addr());
-    server.run(Arc::new(Echo), async { drop(tokio::signal::ctrl_c().await) }).await;
+    let journal = options.journal.as_deref().map(Journal::open).transpose()?;
+    let echo = Echo { answer: vec![b' '; options.answer].into(), journal };
+    server.run(Arc::new(echo), async { drop(tokio::signal::ctrl_c().await) }).await;
     Ok(())
 }
 
 /// Answers as a broker would that had stored the message.
-struct Echo;
+struct Echo {
+    answer: Bytes,
+    journal: Option<Arc<Journal>>,
+}
 
 impl Service for Echo {
     fn answer(&self, peer: &Arc<Peer>, request: Command, answering: Answering<'_>) -> Reply {
         match request.request_code() {
             RequestCode::SEND_MESSAGE | RequestCode::SEND_MESSAGE_V2 | RequestCode::SEND_BATCH_MESSAGE => {
-                answering.write(ResponseCode::SUCCESS, None, &STORED, Body::default())
+                let Some(journal) = &self.journal else {
+                    return answering.write(ResponseCode::SUCCESS, None, &STORED, Body::default());
+                };
+                let synced = journal.append(&request.body.contiguous());
+                Reply::later(async {
+                    match synced.await {
+                        Ok(()) => Command::response(ResponseCode::SUCCESS).with_header(&STORED),
+                        Err(error) => Command::error(ResponseCode::SYSTEM_ERROR, error.to_string()),
+                    }
+                })
             }
             _ => self.call(peer, request),
         }
     }
 
     fn call(&self, _: &Arc<Peer>, _: Command) -> Reply {
-        Command::response(ResponseCode::SUCCESS).into()
+        Command::response(ResponseCode::SUCCESS).with_body(self.answer.clone()).into()
     }
 }
 

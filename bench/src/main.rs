@@ -7,16 +7,21 @@ mod connections;
 mod delay;
 mod echo;
 mod generate;
+mod journal;
+mod log_end;
 mod proof;
 mod pull;
 mod replication;
 mod report;
+mod routes;
 mod send;
 mod server_process;
 mod tail;
 mod topic;
 mod transaction;
 mod wire;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -41,6 +46,8 @@ enum Command {
     Tail(tail::Options),
     /// Sends half messages and commits each as soon as it is stored.
     Transactions(send::Options),
+    /// Asks a name server for routes while brokers register.
+    Routes(routes::Options),
     /// Opens idle clients with one heartbeat each: time and memory.
     Connections(connections::Options),
     /// Runs ours, the reference and the echo server in turn under the same load.
@@ -51,13 +58,25 @@ enum Command {
     Proof(proof::Options),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Its chain names what it is about; where in this program it came up helps nobody who measures.
+            eprintln!("apogee-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
         Command::Echo(options) => echo::run(&options),
         Command::Send(options) => send::run(&options),
         Command::Pull(options) => pull::run(&options),
         Command::Tail(options) => tail::run(&options),
         Command::Transactions(options) => transaction::run(&options),
+        Command::Routes(options) => routes::run(&options),
         Command::Connections(options) => connections::run(&options),
         Command::Compare(options) => compare::run(&options),
         Command::Replication(options) => replication::run(&options),

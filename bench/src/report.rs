@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::server_process::{Memory, ServerProcess};
 
 /// One measurement. Rates are per second of the measured time, sizes are of message bodies unless said otherwise.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     /// The load in a few words.
     pub load: String,
@@ -30,7 +30,7 @@ pub struct Report {
 }
 
 /// Percentiles in microseconds.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Latency {
     pub p50: f64,
     pub p90: f64,
@@ -40,7 +40,7 @@ pub struct Latency {
 }
 
 /// What a server process used during the measured time.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Processor time, user and system, in seconds.
     pub cpu_seconds: f64,

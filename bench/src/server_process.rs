@@ -3,14 +3,14 @@
 use std::fs;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A process by its id.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerProcess(pub u32);
 
 /// Resident memory in bytes (`/proc/PID/smaps_rollup`).
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Memory {
     /// All resident pages.
     pub resident: u64,
@@ -26,9 +26,20 @@ impl ServerProcess {
         let path = format!("/proc/{}/stat", self.0);
         let stat = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
         // The name in parentheses may contain anything; utime and stime are the 12th and 13th fields behind it.
-        let fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace()).context("unknown form of stat")?;
+        let fields = stat
+            .rsplit_once(')')
+            .map(|(_, rest)| rest.split_whitespace())
+            .with_context(|| format!("unknown form of {path}"))?;
         let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
         Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+    }
+
+    /// Bytes that it had to be read from the disk for (`/proc/PID/io`).
+    pub fn bytes_from_disk(self) -> Result<u64> {
+        let path = format!("/proc/{}/io", self.0);
+        let io = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+        let bytes = io.lines().find_map(|line| line.strip_prefix("read_bytes:")?.trim().parse().ok());
+        bytes.with_context(|| format!("no read_bytes in {path}"))
     }
 
     /// Resident memory now.

@@ -17,7 +17,7 @@ use crate::report::Report;
 use crate::send;
 use crate::server_process::ServerProcess;
 use crate::topic;
-use crate::wire::{Input, decode};
+use crate::wire::{Input, connect_patiently, decode};
 
 /// Measures and prints.
 pub fn run(options: &send::Options) -> Result<()> {
@@ -39,7 +39,7 @@ pub fn measure(options: &send::Options) -> Result<Report> {
         let (course, templates) = (&course, &templates);
         move || {
             let outcome = Client::connect(options, number, templates)?.run(course);
-            outcome.inspect_err(|_| course.end())
+            outcome.inspect_err(|_| course.end()).with_context(|| format!("transactions at {}", options.broker))
         }
     });
     let watch = || course.watch(options.server_pid.map(ServerProcess));
@@ -70,10 +70,7 @@ struct Open {
 
 impl Client {
     fn connect(options: &send::Options, number: usize, templates: &Arc<[Template]>) -> Result<Self> {
-        let broker = &options.broker;
-        let stream = TcpStream::connect(broker).with_context(|| format!("cannot connect to {broker}"))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        let stream = connect_patiently(&options.broker, PATIENCE)?;
         let open = vec![Open::default(); options.in_flight];
         Ok(Self {
             stream,
@@ -90,7 +87,7 @@ impl Client {
         let mut outcome = Outcome::default();
         (0..self.open.len()).for_each(|at| self.begin(at, course));
         while nanos() < course.until() {
-            self.stream.write_all(&self.output)?;
+            self.stream.write_all(&self.output).context("cannot write")?;
             self.output.clear();
             if self.input.fill(&mut self.stream).context("no answer")? == 0 {
                 bail!("the server closed the connection");

@@ -88,11 +88,26 @@ fn leading_number(text: &[u8]) -> Option<i32> {
 
 /// The whole command of a frame's content.
 pub fn decode(content: &[u8]) -> Result<Command> {
-    Ok(Command::decode(Bytes::copy_from_slice(content))?.0)
+    Ok(Command::decode(Bytes::copy_from_slice(content)).context("not a command")?.0)
+}
+
+/// Connects to `address` (`host:port`); what is written leaves at once.
+pub fn connect(address: &str) -> Result<TcpStream> {
+    let stream = TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
+    stream.set_nodelay(true).with_context(|| format!("cannot set up the connection to {address}"))?;
+    Ok(stream)
+}
+
+/// The same for one who waits for answers, at most so long for each.
+pub fn connect_patiently(address: &str, patience: Duration) -> Result<TcpStream> {
+    let stream = connect(address)?;
+    stream.set_read_timeout(Some(patience)).with_context(|| format!("cannot set up the connection to {address}"))?;
+    Ok(stream)
 }
 
 /// One request at a time over one connection.
 pub struct Caller {
+    address: String,
     stream: TcpStream,
     input: Input,
 }
@@ -100,15 +115,17 @@ pub struct Caller {
 impl Caller {
     /// Connects to `address` (`host:port`).
     pub fn connect(address: &str) -> Result<Self> {
-        let stream = TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        Ok(Self { stream, input: Input::default() })
+        let stream = connect_patiently(address, PATIENCE)?;
+        Ok(Self { address: address.to_owned(), stream, input: Input::default() })
     }
 
     /// Sends `request` and gives its response, whatever its code.
     pub fn ask(&mut self, request: &Command) -> Result<Command> {
-        self.stream.write_all(&request.encode(Serialization::Json))?;
+        self.exchange(request).with_context(|| format!("request {} to {}", request.code, self.address))
+    }
+
+    fn exchange(&mut self, request: &Command) -> Result<Command> {
+        self.stream.write_all(&request.encode(Serialization::Json)).context("cannot write")?;
         loop {
             while let Some(content) = self.input.next_frame() {
                 let command = decode(content)?;
@@ -116,7 +133,7 @@ impl Caller {
                     return Ok(command);
                 }
             }
-            if self.input.fill(&mut self.stream)? == 0 {
+            if self.input.fill(&mut self.stream).context("no answer")? == 0 {
                 bail!("the server closed the connection");
             }
         }
@@ -127,7 +144,7 @@ impl Caller {
         let response = self.ask(request)?;
         if response.response_code() != ResponseCode::SUCCESS {
             let remark = response.remark.as_deref().unwrap_or_default();
-            bail!("request {} was answered with code {}: {remark}", request.code, response.code);
+            bail!("request {} to {} was answered with code {}: {remark}", request.code, self.address, response.code);
         }
         Ok(response)
     }

@@ -1,8 +1,7 @@
 //! What the machine can do: the work of a broker as nothing but system calls.
 
-use std::fs::File;
 use std::io::Read;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
@@ -10,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use memmap2::MmapMut;
-use rustix::fs::FallocateFlags;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
+use crate::journal::scratch;
 use crate::report::{Latency, Report, Usage, histogram, ratio};
 use crate::server_process::Memory;
+use crate::wire::connect;
 
 /// Writes `records` records of `size` bytes each and waits for the disk, again and again: what one group commit after the other
 /// reaches, or one sender when `records` is 1. Into allocated space, as into a commit log.
@@ -24,8 +24,8 @@ pub fn flush(dir: &Path, records: usize, size: usize, seconds: f64) -> Result<Re
     let (start, used) = (Instant::now(), cpu());
     while start.elapsed().as_secs_f64() < seconds {
         let begun = Instant::now();
-        file.write_all_at(&block, at)?;
-        file.sync_data()?;
+        file.write_all_at(&block, at).with_context(|| format!("cannot write in {}", dir.display()))?;
+        file.sync_data().with_context(|| format!("cannot sync in {}", dir.display()))?;
         latency.saturating_record(begun.elapsed().as_nanos() as u64);
         at = (at + block.len() as u64) % (FILE - block.len() as u64);
         count += records as u64;
@@ -39,7 +39,7 @@ pub fn append(size: usize, seconds: f64) -> Result<Report> {
     let body = vec![7; size];
     let (start, mut used, mut count, mut sum) = (Instant::now(), 0.0, 0, 0);
     while start.elapsed().as_secs_f64() < seconds {
-        let mut map = MmapMut::map_anon(FILE as usize)?;
+        let mut map = MmapMut::map_anon(FILE as usize).context("no memory to write to")?;
         let before = cpu();
         for room in map.chunks_exact_mut(size) {
             sum ^= crc32fast::hash(&body);
@@ -59,32 +59,26 @@ pub fn transfer(dir: &Path, bytes: u64, piece: usize, size: usize) -> Result<Rep
     let file = scratch(dir, bytes)?;
     let block = vec![7; 1 << 20];
     for at in (0..bytes).step_by(block.len()) {
-        file.write_all_at(&block[..block.len().min((bytes - at) as usize)], at)?;
+        let block = &block[..block.len().min((bytes - at) as usize)];
+        file.write_all_at(block, at).with_context(|| format!("cannot write in {}", dir.display()))?;
     }
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let address = listener.local_addr()?;
+    let listener = TcpListener::bind("127.0.0.1:0").context("no port for sendfile")?;
+    let address = listener.local_addr().context("no address for sendfile")?;
     let reader = thread::spawn(move || -> Result<()> {
-        let (mut stream, mut room) = (TcpStream::connect(address)?, vec![0; 256 << 10]);
-        while stream.read(&mut room)? > 0 {}
+        let (mut stream, mut room) = (connect(&address.to_string())?, vec![0; 256 << 10]);
+        while stream.read(&mut room).context("cannot read what sendfile sends")? > 0 {}
         Ok(())
     });
-    let (stream, _) = listener.accept()?;
+    let (stream, _) = listener.accept().context("nobody connects for sendfile")?;
     let (start, used, mut sent) = (Instant::now(), cpu(), 0);
     while sent < bytes {
-        sent += rustix::fs::sendfile(&stream, &file, Some(&mut sent.clone()), piece)? as u64;
+        sent += rustix::fs::sendfile(&stream, &file, Some(&mut sent.clone()), piece).context("sendfile")? as u64;
     }
     let (seconds, used) = (start.elapsed().as_secs_f64(), cpu() - used);
     drop(stream);
     reader.join().map_err(|_| anyhow!("the reading thread panicked"))??;
     let report = Report::new("sendfile".into(), seconds, bytes / size as u64, bytes);
     Ok(Report { server: Some(usage(used, bytes / size as u64)), ..report })
-}
-
-/// A file without a name, with its space allocated.
-fn scratch(dir: &Path, bytes: u64) -> Result<File> {
-    let file = tempfile::tempfile_in(dir).with_context(|| format!("no file in {}", dir.display()))?;
-    rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes)?;
-    Ok(file)
 }
 
 fn usage(cpu_seconds: f64, messages: u64) -> Usage {

@@ -57,16 +57,16 @@ impl Drop for Ballast {
 }
 
 fn piece() -> Result<MmapMut> {
-    let piece = MmapMut::map_anon(PIECE)?;
+    let piece = MmapMut::map_anon(PIECE).context("no memory to hold")?;
     // Where there are no huge pages, small ones do.
     let _ = piece.advise(Advice::HugePage);
-    piece.advise(Advice::PopulateWrite)?;
+    piece.advise(Advice::PopulateWrite).context("no memory to hold")?;
     Ok(piece)
 }
 
 /// A line of /proc/meminfo, in bytes.
 fn available(name: &str) -> Result<usize> {
-    let text = fs::read_to_string("/proc/meminfo")?;
+    let text = fs::read_to_string("/proc/meminfo").context("cannot read /proc/meminfo")?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
     Ok(kib.with_context(|| format!("no {name} in /proc/meminfo"))? * 1024)

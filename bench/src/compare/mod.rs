@@ -3,19 +3,19 @@
 mod bare;
 mod experiment;
 pub mod machine;
+pub mod results;
 pub mod servers;
-mod table;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use apogee_remoting::Serialization;
 use clap::Args;
 
-use crate::{connections, delay, proof, pull, send, tail, topic, transaction};
+use crate::{connections, delay, proof, pull, routes, send, tail, topic, transaction};
 use experiment::Experiment;
+use results::Results;
 use servers::{Kind, Running, Site};
-use table::Results;
 
 /// What to compare.
 #[derive(Args)]
@@ -30,7 +30,7 @@ pub struct Options {
     #[arg(long, value_delimiter = ',', default_value = "sends")]
     experiments: Vec<Experiment>,
     /// Which servers, in this order; half of the first one's maximum is the rate of the open loop.
-    #[arg(long, value_delimiter = ',', default_value = "reference,ours,echo,bare")]
+    #[arg(long, value_delimiter = ',', default_value = "reference,ours,echo,journal,bare")]
     servers: Vec<Kind>,
     /// Only with these headers: json or rocketmq; both by default.
     #[arg(long, value_parser = crate::wire::parse_serialization)]
@@ -69,12 +69,13 @@ pub fn run(options: &Options) -> Result<()> {
                         "{serialization:?} headers, round {round} of {}: {experiment:?}, {kind}",
                         options.alternations()
                     );
-                    experiment.run(&lab, *kind, &mut results)?;
+                    let run = experiment.run(&lab, *kind, &mut results);
+                    run.with_context(|| format!("{experiment:?}, {kind}, round {round}"))?;
                 }
             }
         }
         println!("\n{serialization:?} headers, {} bytes, medians of {}:", options.body, options.alternations());
-        print!("{}", results.table(kinds));
+        print!("{}", results.table());
     }
     Ok(())
 }
@@ -122,6 +123,11 @@ impl Lab {
             serialization: self.serialization,
             ..send::Options::closed_loop(server.address(), self.body, self.seconds)
         }
+    }
+
+    /// The same as an open loop with so many messages per second, of the broker at `address`.
+    fn load_at(&self, address: &str, rate: f64) -> send::Options {
+        send::Options { rate: Some(rate), ..send::Options::closed_loop(address, self.body, self.seconds) }
     }
 
     /// The reference is slow until its code is compiled.

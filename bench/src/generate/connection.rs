@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
 use std::net::TcpStream;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow};
 
 use super::template::{FIRST_OPAQUE, OPAQUES, Template, Variation};
-use crate::wire::{Answer, Input};
+use crate::wire::{self, Answer, Input};
 
 /// Requests that were sent and wait for their answers, in any order.
 pub struct Connection {
+    address: String,
     stream: TcpStream,
     input: Input,
     output: Vec<u8>,
@@ -23,11 +24,18 @@ pub struct Connection {
 
 impl Connection {
     pub fn new(address: &str) -> Result<Self> {
-        let stream = TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
-        stream.set_nodelay(true)?;
-        stream.set_nonblocking(true)?;
-        let (input, output) = (Input::default(), Vec::new());
-        Ok(Self { stream, input, output, written: 0, times: VecDeque::new(), first: 0, open: 0 })
+        let stream = wire::connect(address)?;
+        stream.set_nonblocking(true).with_context(|| format!("cannot set up the connection to {address}"))?;
+        Ok(Self {
+            address: address.to_owned(),
+            stream,
+            input: Input::default(),
+            output: Vec::new(),
+            written: 0,
+            times: VecDeque::new(),
+            first: 0,
+            open: 0,
+        })
     }
 
     pub fn stream(&self) -> &TcpStream {
@@ -59,7 +67,7 @@ impl Connection {
             match self.stream.write(&self.output[self.written..]) {
                 Ok(written) => self.written += written,
                 Err(error) if is_temporary(&error) => return Ok(()),
-                Err(error) => return Err(error).context("cannot write"),
+                Err(error) => return Err(error).with_context(|| format!("cannot write to {}", self.address)),
             }
         }
         self.output.clear();
@@ -70,10 +78,10 @@ impl Connection {
     /// Reads once and gives each answer's code with the intended time of its request.
     pub fn receive(&mut self, mut answered: impl FnMut(i32, u64)) -> Result<()> {
         match self.input.fill(&mut &self.stream) {
-            Ok(0) => bail!("the server closed the connection"),
+            Ok(0) => return Err(anyhow!("{} closed the connection", self.address)),
             Ok(_) => {}
             Err(error) if is_temporary(&error) => return Ok(()),
-            Err(error) => return Err(error).context("cannot read"),
+            Err(error) => return Err(error).with_context(|| format!("cannot read from {}", self.address)),
         }
         while let Some(content) = self.input.next_frame() {
             let answer = Answer::read(content)?;

@@ -22,7 +22,7 @@ pub struct MessageShape {
     pub serialization: Serialization,
 }
 
-/// The send request to one queue.
+/// A request with what differs from one to the next, such as a send to one queue.
 pub struct Template {
     frame: Vec<u8>,
     opaque_at: usize,
@@ -73,10 +73,15 @@ impl Template {
             broker_name: None,
         };
         let code = if shape.batch > 1 { RequestCode::SEND_BATCH_MESSAGE } else { RequestCode::SEND_MESSAGE_V2 };
-        let mut command = Command::request(code).with_header(&header).with_body(shape.body(&properties));
+        let command = Command::request(code).with_header(&header).with_body(shape.body(&properties));
+        Self::of(command, shape.serialization)
+    }
+
+    /// Encodes a request of any kind.
+    pub fn of(mut command: Command, serialization: Serialization) -> Self {
         command.opaque = FIRST_OPAQUE as i32;
-        let frame = command.encode(shape.serialization).to_vec();
-        let binary = shape.serialization == Serialization::RocketMq;
+        let frame = command.encode(serialization).to_vec();
+        let binary = serialization == Serialization::RocketMq;
         let opaque_at = if binary { 13 } else { find(&frame, b"\"opaque\":").next().unwrap_or(0) + 9 };
         let born_at = find(&frame, BORN.to_string().as_bytes()).next();
         let keys_at = find(&frame, KEY).collect();
@@ -104,7 +109,7 @@ impl Template {
             put_decimal(&mut frame[at..at + 13], variation.born as u64);
         }
         // Unique id and KEYS of one message have the same number; a frame has a body for each message.
-        let keys_per_message = (self.keys_at.len() / self.bodies_at.len()).max(1);
+        let keys_per_message = (self.keys_at.len() / self.bodies_at.len().max(1)).max(1);
         for (i, at) in self.keys_at.iter().enumerate() {
             let key = variation.key + (i / keys_per_message) as u64;
             put_hexadecimal(&mut frame[*at..at + KEY.len()], key);

@@ -1,7 +1,8 @@
 //! One connection that pulls several queues at the same time.
 
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::net::TcpStream;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -9,7 +10,7 @@ use apogee_remoting::protocol::pull::{PullMessageRequestHeader, PullMessageRespo
 use apogee_remoting::{Command, RequestCode, Serialization};
 
 use crate::clock::nanos;
-use crate::wire::{Input, decode};
+use crate::wire::{Input, connect_patiently, decode};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -33,6 +34,7 @@ pub enum Filter {
 
 /// Has one request open for each queue.
 pub struct Puller {
+    broker: String,
     stream: TcpStream,
     input: Input,
     shape: PullShape,
@@ -79,13 +81,12 @@ impl Puller {
         queues: impl IntoIterator<Item = (String, i32, i64)>,
         shape: PullShape,
     ) -> Result<Self> {
-        let stream = TcpStream::connect(broker).with_context(|| format!("cannot connect to {broker}"))?;
-        stream.set_nodelay(true)?;
         // Longer than a broker holds a request.
-        stream.set_read_timeout(Some(Duration::from_millis(shape.hold_millis as u64) + PATIENCE))?;
+        let stream = connect_patiently(broker, Duration::from_millis(shape.hold_millis as u64) + PATIENCE)?;
         let queue = |(topic, number, offset)| Queue { topic, number, offset, asked: 0 };
         let queues = queues.into_iter().map(queue).collect();
-        Ok(Self { stream, input: Input::default(), shape, queues, open: 0, current: 0 })
+        let broker = broker.to_owned();
+        Ok(Self { broker, stream, input: Input::default(), shape, queues, open: 0, current: 0 })
     }
 
     /// Requests without an answer.
@@ -108,6 +109,20 @@ impl Puller {
         self.ask(self.current)
     }
 
+    /// Asks for all queues so many times, or until the server takes no more requests, and keeps the connection until it is
+    /// `over` without taking any answer.
+    pub fn take_nothing(mut self, times: usize, over: impl Fn() -> bool) -> Result<()> {
+        self.stream.set_write_timeout(Some(FULL)).context("cannot set up a connection")?;
+        if let Err(error) = (0..times).try_for_each(|_| self.ask_all()) {
+            let reason = error.root_cause().downcast_ref().map(io::Error::kind);
+            ensure!(matches!(reason, Some(ErrorKind::WouldBlock | ErrorKind::TimedOut)), error);
+        }
+        while !over() {
+            thread::sleep(FULL);
+        }
+        Ok(())
+    }
+
     /// Waits for the next answer of any queue.
     pub fn next<T>(&mut self, see: impl FnOnce(Pulled<'_>) -> T) -> Result<T> {
         loop {
@@ -128,8 +143,8 @@ impl Puller {
                 }
                 return Ok(see(Pulled { code: answer.code, latency: nanos() - queue.asked, records }));
             }
-            if self.input.fill(&mut self.stream).context("no answer")? == 0 {
-                bail!("the server closed the connection");
+            if self.input.fill(&mut self.stream).with_context(|| format!("no answer from {}", self.broker))? == 0 {
+                bail!("{} closed the connection", self.broker);
             }
         }
     }
@@ -161,7 +176,8 @@ impl Puller {
         let mut request = Command::request(RequestCode::PULL_MESSAGE).with_header(&header);
         request.opaque = at as i32;
         queue.asked = nanos();
-        self.stream.write_all(&request.encode(Serialization::Json))?;
+        let request = request.encode(Serialization::Json);
+        self.stream.write_all(&request).with_context(|| format!("cannot write to {}", self.broker))?;
         self.open += 1;
         Ok(())
     }
@@ -172,4 +188,6 @@ pub const GROUP: &str = "apogee-bench-consumer";
 /// Bits of a pull's system flag: the broker may hold the request; the filter is in the header.
 const SUSPEND: i32 = 2;
 const SUBSCRIPTION: i32 = 4;
+/// A request that is not taken for so long will not be.
+const FULL: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(20);

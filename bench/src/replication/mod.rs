@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use apogee_remoting::protocol::ha::{ExchangeHAInfoRequestHeader, HARuntimeInfo};
-use apogee_remoting::protocol::kv::KVTable;
 use apogee_remoting::{Command, RequestCode, Serialization, json};
 use clap::Args;
 use rustix::process::Signal;
 
 use crate::compare::machine::{self, Ballast};
 use crate::compare::servers::{Kind, Running, Site};
+use crate::log_end::log_end;
 use crate::report::{Latency, median, ratio};
 use crate::send;
 use crate::server_process::ServerProcess;
@@ -77,7 +77,7 @@ pub fn run(options: &Options) -> Result<()> {
     for round in 1..=rounds {
         for (kind, figures) in options.servers.iter().zip(&mut figures) {
             eprintln!("round {round} of {rounds}: {kind}");
-            figures.push(options.measure(&site, *kind)?);
+            figures.push(options.measure(&site, *kind).with_context(|| format!("{kind}, round {round}"))?);
         }
     }
     println!("\n{} bytes, {} messages/s for latencies, medians of {rounds}:", options.body, options.rate);
@@ -239,13 +239,6 @@ fn wait(failure: &str, is_true: impl Fn() -> Result<bool>) -> Result<()> {
         thread::sleep(Duration::from_millis(5));
     }
     Ok(())
-}
-
-/// Physical offset of the end of a broker's log.
-fn log_end(address: &str) -> Result<i64> {
-    let answer = Caller::connect(address)?.call(&Command::request(RequestCode::GET_BROKER_RUNTIME_INFO))?;
-    let table: KVTable = json::from_slice(&answer.body.bytes())?;
-    Ok(table.table.get("commitLogMaxOffset").context("the broker does not say where its log ends")?.parse()?)
 }
 
 type Measure = (&'static str, fn(&Figures) -> f64);

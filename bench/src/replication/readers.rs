@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 
+use crate::wire::connect_patiently;
+
 /// Slaves, each on a thread of its own.
 pub struct Readers {
     stop: Arc<AtomicBool>,
@@ -20,11 +22,9 @@ impl Readers {
     pub fn start(master: &str, count: usize, end: i64) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let start = |_| {
-            let stream = TcpStream::connect(master).with_context(|| format!("cannot connect to {master}"))?;
-            stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(HEARTBEAT))?;
-            let stop = Arc::clone(&stop);
-            Ok(thread::spawn(move || follow(stream, end, &stop)))
+            let stream = connect_patiently(master, HEARTBEAT)?;
+            let (stop, master) = (Arc::clone(&stop), master.to_owned());
+            Ok(thread::spawn(move || follow(stream, end, &stop).with_context(|| format!("a slave of {master}"))))
         };
         let threads = (0..count).map(start).collect::<Result<_>>()?;
         Ok(Self { stop, threads })

@@ -30,8 +30,8 @@ struct Seen {
 impl Relay {
     /// Forwards to the master's port for slaves.
     pub fn start(master: &str) -> Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = listener.local_addr()?.to_string();
+        let listener = TcpListener::bind("127.0.0.1:0").context("no port for a relay")?;
+        let address = listener.local_addr().context("no address of a relay")?.to_string();
         let seen = Arc::new(Mutex::new(Seen { under_way: VecDeque::new(), lag: histogram() }));
         let (master, shared) = (master.to_owned(), Arc::clone(&seen));
         thread::spawn(move || {

@@ -6,10 +6,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
+mod disturbances;
+mod growth;
+mod name_server;
+
 use super::bare;
 use super::machine::{self, Ballast};
+use super::results::{Measurement, Results};
 use super::servers::{Kind, Running};
-use super::table::Results;
 use super::{Lab, connections, delay, proof, pull, send, tail, topic, transaction};
 use crate::report::{Latency, Report, Usage, histogram};
 use crate::server_process::ServerProcess;
@@ -42,6 +46,12 @@ pub enum Experiment {
     Starts,
     /// Memory, empty, with clients and with queues.
     Memory,
+    /// Route queries at a name server while brokers register.
+    NameServer,
+    /// Sends at 20,000 a second while readers or full files are in the way.
+    Disturbances,
+    /// What ours costs with more queues, connections, bytes, files and topics.
+    Growth,
 }
 
 impl Experiment {
@@ -70,19 +80,25 @@ impl Experiment {
             Self::Topics => topics(&mut bench),
             Self::Starts => starts(&mut bench),
             Self::Memory => memory(&mut bench),
+            Self::NameServer => name_server::queries(&mut bench),
+            Self::Disturbances => disturbances::all(&mut bench),
+            Self::Growth => growth::all(&mut bench),
         }
     }
 
     fn kinds(self) -> &'static [Kind] {
         match self {
-            Self::Sends | Self::Calm => &[Kind::Reference, Kind::Ours, Kind::Echo],
-            Self::Batches | Self::Flush | Self::Pull => &[Kind::Reference, Kind::Ours, Kind::Bare],
+            Self::Sends | Self::Calm | Self::NameServer => &[Kind::Reference, Kind::Ours, Kind::Echo],
+            Self::Growth => &[Kind::Ours],
+            Self::Flush => &[Kind::Reference, Kind::Ours, Kind::Journal, Kind::Bare],
+            Self::Batches | Self::Pull => &[Kind::Reference, Kind::Ours, Kind::Bare],
             Self::Tail
             | Self::Delays
             | Self::Transactions
             | Self::Filters
             | Self::Topics
             | Self::Starts
+            | Self::Disturbances
             | Self::Memory => &[Kind::Reference, Kind::Ours],
         }
     }
@@ -122,21 +138,34 @@ impl Bench<'_> {
         Ok(send::Options { no_create: true, ..load })
     }
 
-    fn send(&mut self, name: &'static str, options: &send::Options) -> Result<()> {
-        machine::settle();
-        self.add(name, send::measure(options)?)
+    fn send(&mut self, load: &str, options: &send::Options) -> Result<()> {
+        self.send_of(load, None, options)
     }
 
-    fn add(&mut self, name: &'static str, report: Report) -> Result<()> {
-        ensure!(report.messages > 0, "{} of {} came to nothing: {report:?}", name, self.kind);
+    fn send_of(&mut self, load: &str, of: Option<u64>, options: &send::Options) -> Result<()> {
+        machine::settle();
+        self.add_of(load, of, send::measure(options)?)
+    }
+
+    fn add(&mut self, load: &str, report: Report) -> Result<()> {
+        self.add_of(load, None, report)
+    }
+
+    /// Adds what was measured with so many of something.
+    fn add_of(&mut self, load: &str, of: Option<u64>, report: Report) -> Result<()> {
+        ensure!(report.messages > 0, "{load} came to nothing: {report:?}");
+        let measurement = Measurement {
+            headers: self.lab.serialization.name().to_owned(),
+            body: self.lab.body,
+            server: self.kind,
+            load: load.to_owned(),
+            of,
+            report,
+        };
         if self.lab.json {
-            println!(
-                "{{\"server\":\"{}\",\"load\":\"{name}\",\"report\":{}}}",
-                self.kind,
-                serde_json::to_string(&report)?
-            );
+            println!("{}", serde_json::to_string(&measurement)?);
         }
-        self.results.add(name, self.kind, report);
+        self.results.add(measurement);
         Ok(())
     }
 }
@@ -291,8 +320,19 @@ fn starts(bench: &mut Bench) -> Result<()> {
 fn memory(bench: &mut Bench) -> Result<()> {
     let mut server = bench.start("")?;
     bench.add("memory, empty", resident(&server)?)?;
-    let clients = bench.lab.many(2000);
-    let outcome = connections::measure(&connections::Options {
+    let outcome = connections::measure(&clients(&server, bench.lab.many(2000)))?;
+    bench.add("2,000 clients and groups", of_clients(&outcome))?;
+    let load = send::Options { topic: "apogee-many".into(), topics: bench.lab.many(1250), ..bench.lab.load(&server) };
+    send::measure(&load)?;
+    server.end_broker()?;
+    first_send(&mut server)?;
+    bench.add("memory, 10,000 queues, after a start", resident(&server)?)?;
+    server.stop()
+}
+
+/// So many clients in as many groups.
+fn clients(server: &Running, clients: usize) -> connections::Options {
+    connections::Options {
         broker: server.address().to_owned(),
         server_pid: Some(server.pid()),
         clients,
@@ -300,16 +340,14 @@ fn memory(bench: &mut Bench) -> Result<()> {
         topic: "apogee-clients".into(),
         hold: 2.0,
         json: false,
-    })?;
-    let usage = outcome.server.map(|usage| Usage { memory: outcome.memory_after.unwrap_or_default(), ..usage });
-    let report = Report::new("first heartbeats".into(), outcome.seconds, clients as u64, 0);
-    bench.add("2,000 clients and groups", Report { latency: outcome.heartbeat, server: usage, ..report })?;
-    let load = send::Options { topic: "apogee-many".into(), topics: bench.lab.many(1250), ..bench.lab.load(&server) };
-    send::measure(&load)?;
-    server.end_broker()?;
-    first_send(&mut server)?;
-    bench.add("memory, 10,000 queues, after a start", resident(&server)?)?;
-    server.stop()
+    }
+}
+
+/// The latency is that of first heartbeats, the memory that with all clients connected.
+fn of_clients(outcome: &connections::Outcome) -> Report {
+    let connections::Outcome { clients, seconds, heartbeat, memory_after, server, .. } = *outcome;
+    let server = server.map(|usage| Usage { memory: memory_after.unwrap_or_default(), ..usage });
+    Report { latency: heartbeat, server, ..Report::new("first heartbeats".into(), seconds, clients as u64, 0) }
 }
 
 /// Sends so many bytes in batches; gives the load.
