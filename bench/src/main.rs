@@ -6,6 +6,7 @@ mod compare;
 mod connections;
 mod delay;
 mod echo;
+mod figures;
 mod generate;
 mod journal;
 mod log_end;
@@ -52,6 +53,8 @@ enum Command {
     Connections(connections::Options),
     /// Runs ours, the reference and the echo server in turn under the same load.
     Compare(compare::Options),
+    /// Draws plots and writes tables of what `compare --json` measured.
+    Figures(figures::Options),
     /// Measures masters with slaves, ours and the reference's in turn.
     Replication(replication::Options),
     /// Sends a few messages by way of a name server and receives them.
@@ -79,6 +82,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Routes(options) => routes::run(&options),
         Command::Connections(options) => connections::run(&options),
         Command::Compare(options) => compare::run(&options),
+        Command::Figures(options) => figures::run(&options),
         Command::Replication(options) => replication::run(&options),
         Command::Proof(options) => proof::run(&options),
     }
