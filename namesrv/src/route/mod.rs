@@ -19,6 +19,7 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytes::Bytes;
 use dashmap::DashMap;
 use parking_lot::RwLock;
 
@@ -26,16 +27,16 @@ pub use self::notice::MinBrokerChanged;
 pub use self::queues::Queues;
 pub use self::registration::{Outcome, Registered, Registration};
 pub use self::removal::Expired;
-pub use self::snapshot::Route;
+use self::snapshot::{encode, keep_zone};
 pub use self::tables::Tables;
 
 /// Owner of the route tables. All times are ms of the server's clock.
 #[derive(Debug, Default)]
 pub struct Routes {
     tables: RwLock<Tables>,
-    /// Answers by topic. Filled while a read lock of `tables` is held and emptied under the write lock,
+    /// Answers by topic, with integer keys unquoted and quoted. Filled while a read lock of `tables` is held and emptied under the write lock,
     /// so that no answer outlives the state it was made from.
-    ready: DashMap<Arc<str>, Arc<Route>>,
+    ready: [DashMap<Arc<str>, Bytes>; 2],
     acting_master: AtomicBool,
 }
 
@@ -45,22 +46,31 @@ impl Routes {
         Self::default()
     }
 
-    /// The route of `topic`; `None` when no live broker has it. `order` is asked for the topic's order
-    /// configuration when an answer is made; see [`Routes::forget`].
-    pub fn route(&self, topic: &str, order: impl FnOnce() -> Option<String>) -> Option<Arc<Route>> {
-        if let Some(route) = self.ready.get(topic) {
-            return Some(Arc::clone(&route));
+    /// The body that answers a query for `topic`, in standard JSON or not; `None` when no live broker has it. `order` is asked
+    /// for the topic's order configuration when an answer is made; see [`Routes::forget`].
+    pub fn route(&self, topic: &str, standard: bool, order: impl FnOnce() -> Option<String>) -> Option<Bytes> {
+        let ready = &self.ready[usize::from(standard)];
+        if let Some(body) = ready.get(topic) {
+            return Some(body.clone());
         }
         let tables = self.tables.read();
-        let route = Arc::new(tables.build_route(topic, self.acting_master.load(Ordering::Relaxed), order())?);
-        self.ready.insert(topic.into(), Arc::clone(&route));
-        Some(route)
+        let body = encode(&tables.build_route(topic, self.acting_master.load(Ordering::Relaxed), order())?, standard);
+        ready.insert(topic.into(), body.clone());
+        Some(body)
+    }
+
+    /// The same for a client that wants the brokers of its own zone only; made anew for each query.
+    pub fn route_in_zone(&self, topic: &str, zone: &str, standard: bool, order: Option<String>) -> Option<Bytes> {
+        let acting_master = self.acting_master.load(Ordering::Relaxed);
+        let mut route = self.tables.read().build_route(topic, acting_master, order)?;
+        keep_zone(&mut route, zone);
+        Some(encode(&route, standard))
     }
 
     /// Makes the answers for `topic` anew, because its order configuration changed.
     pub fn forget(&self, topic: &str) {
         let _writers_wait = self.tables.write();
-        self.ready.remove(topic);
+        self.drop_answers(topic);
     }
 
     /// Makes all answers anew, because a setting changed that they depend on, and sets whether the
@@ -68,7 +78,7 @@ impl Routes {
     pub fn forget_all(&self, acting_master: bool) {
         let _writers_wait = self.tables.write();
         self.acting_master.store(acting_master, Ordering::Relaxed);
-        self.ready.clear();
+        self.ready.iter().for_each(DashMap::clear);
     }
 
     /// Looks at the tables.
@@ -128,8 +138,14 @@ impl Routes {
         let mut tables = self.tables.write();
         let result = change(&mut tables);
         for topic in tables.take_stale() {
-            self.ready.remove(&topic);
+            self.drop_answers(&topic);
         }
         result
+    }
+
+    fn drop_answers(&self, topic: &str) {
+        for ready in &self.ready {
+            ready.remove(topic);
+        }
     }
 }

@@ -1,7 +1,6 @@
-//! Ready-made route answers.
+//! Routes as clients see them, and their answers as bytes.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 use apogee_remoting::json;
 use apogee_remoting::protocol::route::{BrokerData, QueueData, TopicRouteData};
@@ -14,57 +13,35 @@ use super::tables::Tables;
 /// Topics through which the members of a broker set find each other; these see the set as it is.
 const MEMBER_GROUP_PREFIX: &str = "rmq_sys_SYNC_BROKER_MEMBER_";
 
-/// The route of one topic at one time, with its answers encoded once, when first asked for.
-#[derive(Debug)]
-pub struct Route {
-    data: TopicRouteData,
-    dialect: OnceLock<Bytes>,
-    standard: OnceLock<Bytes>,
+/// An answer's body: in standard JSON, or with integer keys unquoted as clients before 4.9.4 need it (trap 4). It takes no
+/// more memory than it has bytes.
+pub(super) fn encode(route: &TopicRouteData, standard: bool) -> Bytes {
+    let body = if standard { json::to_vec_standard(route) } else { json::to_vec(route) };
+    body.into_boxed_slice().into()
 }
 
-impl Route {
-    fn new(data: TopicRouteData) -> Self {
-        Self { data, dialect: OnceLock::new(), standard: OnceLock::new() }
-    }
-
-    /// The route itself.
-    #[cfg(test)]
-    pub fn data(&self) -> &TopicRouteData {
-        &self.data
-    }
-
-    /// The answer's body: in standard JSON, or with integer keys unquoted as clients before 4.9.4 need it (trap 4).
-    pub fn body(&self, standard: bool) -> Bytes {
-        if standard {
-            self.standard.get_or_init(|| json::to_vec_standard(&self.data).into()).clone()
-        } else {
-            self.dialect.get_or_init(|| json::to_vec(&self.data).into()).clone()
+/// Leaves the brokers of a zone only. Brokers without a master stay, so that what they still hold can be read from anywhere.
+pub(super) fn keep_zone(route: &mut TopicRouteData, zone: &str) {
+    let is_near = |broker: &BrokerData| {
+        !broker.broker_addrs.contains_key(&MASTER_ID)
+            || broker.zone_name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(zone))
+    };
+    for broker in route.broker_datas.extract_if(.., |broker| !is_near(broker)) {
+        route.queue_datas.retain(|queues| queues.broker_name != broker.broker_name);
+        for address in broker.broker_addrs.values() {
+            route.filter_server_table.remove(address);
         }
-    }
-
-    /// The body for a client that wants the brokers of its own zone only. Brokers without a master stay, so that
-    /// what they still hold can be read from anywhere.
-    pub fn body_in_zone(&self, zone: &str, standard: bool) -> Bytes {
-        let mut data = self.data.clone();
-        let near = |broker: &BrokerData| {
-            !broker.broker_addrs.contains_key(&MASTER_ID)
-                || broker.zone_name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(zone))
-        };
-        let (near, far): (Vec<_>, Vec<_>) = data.broker_datas.into_iter().partition(near);
-        for broker in &far {
-            data.queue_datas.retain(|queues| queues.broker_name != broker.broker_name);
-            for address in broker.broker_addrs.values() {
-                data.filter_server_table.remove(address);
-            }
-        }
-        data.broker_datas = near;
-        if standard { json::to_vec_standard(&data).into() } else { json::to_vec(&data).into() }
     }
 }
 
 impl Tables {
     /// Builds the route of `topic`; `None` when no live broker has it.
-    pub(super) fn build_route(&self, topic: &str, acting_master: bool, order: Option<String>) -> Option<Route> {
+    pub(super) fn build_route(
+        &self,
+        topic: &str,
+        acting_master: bool,
+        order: Option<String>,
+    ) -> Option<TopicRouteData> {
         let brokers = self.topics.get(topic)?;
         let acting_master = acting_master && !topic.starts_with(MEMBER_GROUP_PREFIX);
         let mut data = TopicRouteData { order_topic_conf: order, ..TopicRouteData::default() };
@@ -89,7 +66,7 @@ impl Tables {
         data.topic_queue_mapping_by_broker = self.mappings.get(topic).map(|brokers| {
             brokers.iter().map(|(name, mapping)| (name.to_string(), mapping.clone())).collect::<BTreeMap<_, _>>()
         });
-        Some(Route::new(data))
+        Some(data)
     }
 }
 

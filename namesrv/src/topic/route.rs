@@ -35,17 +35,15 @@ pub fn route(server: &NameServer, request: &Command) -> Command {
         let wanted = server.settings.current().order_message_enable;
         if wanted { server.kv.get(ORDER_TOPIC_CONFIG, topic) } else { None }
     };
-    let Some(route) = query.topic.and_then(|topic| server.routes.route(topic, || order(topic))) else {
-        return no_route(query.topic);
-    };
-    let standard = request.version >= VERSION_4_9_4 || query.standard == Some(true);
+    let says_standard = query.standard == Some(true);
     let zone = query.zone.filter(|zone| query.in_zone == Some(true) && !zone.trim().is_empty());
-    respond::success().with_body(match zone {
+    let body = query.topic.and_then(|topic| match zone {
         // The reference quotes no keys here, whatever was asked for. Clients that know zones read both; one that
         // says it does not gets what it can read.
-        Some(zone) => route.body_in_zone(zone, query.standard == Some(true)),
-        None => route.body(standard),
-    })
+        Some(zone) => server.routes.route_in_zone(topic, zone, says_standard, order(topic)),
+        None => server.routes.route(topic, says_standard || request.version >= VERSION_4_9_4, || order(topic)),
+    });
+    body.map_or_else(|| no_route(query.topic), |body| respond::success().with_body(body))
 }
 
 /// TOPIC_NOT_EXIST in the reference's words, which clients show to their users.
