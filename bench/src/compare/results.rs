@@ -54,6 +54,17 @@ impl Results {
         loads
     }
 
+    /// The loads that were measured with several numbers of something.
+    pub fn growing(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for name in self.loads().into_iter().filter(|(_, of)| of.is_some()).map(|(name, _)| name) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     /// The servers that were measured under one of `loads`, in the order in which tables have them.
     pub fn kinds(&self, loads: &[Load]) -> Vec<Kind> {
         let is_there = |kind: &Kind| self.0.iter().any(|one| one.server == *kind && loads.contains(&one.load()));

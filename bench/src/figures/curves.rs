@@ -29,11 +29,11 @@ pub fn growth(groups: &[Group]) -> Option<String> {
     let mut panels = Vec::new();
     for group in groups {
         let loads = group.results.loads();
-        let mut names: Vec<&str> = loads.iter().filter(|(_, of)| of.is_some()).map(|(name, _)| *name).collect();
-        names.dedup();
-        for name in names {
+        for name in group.results.growing() {
             let numbers = || loads.iter().filter(|(other, _)| *other == name).filter_map(|(_, of)| *of);
-            for (what, value) in GROWING {
+            // What sends need in memory is what was there before.
+            let measures = if name.starts_with("sends") { &GROWING[..1] } else { GROWING };
+            for (what, value) in measures {
                 let at = |of: u64| (of as f64, group.results.median((name, Some(of)), Kind::Ours, *value));
                 let points: Vec<_> = numbers().map(at).collect();
                 if points.iter().all(|(_, value)| *value > 0.0) {
@@ -91,7 +91,7 @@ impl Panel {
             sheet.rule((from, y), (to, y));
             sheet.text((from - 6.0, y + 4.0), Anchor::End, &short(value));
         }
-        let logarithmic = Scale::over(self.marks.iter().map(|(value, _)| *value), from, to);
+        let logarithmic = Scale::between(self.marks.iter().map(|(value, _)| *value), from, to);
         let step = (to - from) / (self.marks.len().max(2) - 1) as f64;
         let place = |value: f64| if self.is_even { from + value * step } else { logarithmic.at(value) };
         for (value, name) in &self.marks {
@@ -127,7 +127,7 @@ fn of(report: &Report, value: fn(Latency) -> f64) -> f64 {
     report.latency.map_or(0.0, value)
 }
 
-const GROWING: &[Measure] = &[CPU_MICROS, ANONYMOUS_MIB, ("start, ms", |report| start(report))];
+const GROWING: &[Measure] = &[("CPU µs each", CPU_MICROS.1), ANONYMOUS_MIB, ("start, ms", |report| start(report))];
 
 /// A start has one latency.
 fn start(report: &Report) -> f64 {

@@ -3,34 +3,43 @@
 /// Powers of ten at the same distance from each other.
 #[derive(Clone, Copy)]
 pub struct Scale {
-    first: i32,
-    last: i32,
+    /// Logarithms of the values at the ends.
+    first: f64,
+    last: f64,
     from: f64,
     to: f64,
 }
 
 impl Scale {
-    /// From `from` to `to` (pixels) there is room for all values; those that are not above 0 have no place.
-    pub fn over(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Self {
-        let positive = values.filter(|value| *value > 0.0);
-        let least = positive.clone().fold(f64::INFINITY, f64::min);
-        let most = positive.fold(0.0, f64::max);
-        if most == 0.0 {
-            return Self { first: 0, last: 1, from, to };
-        }
-        let first = least.log10().floor() as i32;
-        Self { first, last: (most.log10().ceil() as i32).max(first + 1), from, to }
+    /// From `from` to `to` (pixels) there is room for all values and the powers of ten around them; what is not above 0 has no
+    /// place.
+    pub fn over(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+        let Self { first, last, .. } = Self::between(values, from, to);
+        let first = first.floor();
+        Self { first, last: last.ceil().max(first + 1.0), from, to }
+    }
+
+    /// The least and the largest value are at the ends.
+    pub fn between(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+        let logarithms = values.filter(|value| *value > 0.0).map(f64::log10);
+        let ends = |ends: Option<(f64, f64)>, one: f64| {
+            let (least, most) = ends.unwrap_or((one, one));
+            Some((least.min(one), most.max(one)))
+        };
+        let (first, last) = logarithms.fold(None, ends).unwrap_or((0.0, 1.0));
+        Self { first, last, from, to }
     }
 
     /// Where a value is.
     pub fn at(&self, value: f64) -> f64 {
-        let part = (value.log10() - f64::from(self.first)) / f64::from(self.last - self.first);
+        let part = (value.log10() - self.first) / (self.last - self.first).max(f64::MIN_POSITIVE);
         self.from + part.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
     /// The powers of ten and their places.
     pub fn marks(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
-        (self.first..=self.last).map(|power| 10f64.powi(power)).map(|value| (value, self.at(value)))
+        let powers = self.first.ceil() as i32..=self.last.floor() as i32;
+        powers.map(|power| 10f64.powi(power)).map(|value| (value, self.at(value)))
     }
 }
 

@@ -5,14 +5,14 @@ use std::fmt::Write;
 use super::Group;
 use crate::compare::results::{Load, MEASURES, title};
 use crate::compare::servers::Kind;
-use crate::report::ratio;
+use crate::report::{Report, ratio};
 
 /// All loads of a group: a row for each value, with the ratios of ours to the others.
 pub fn markdown(group: &Group) -> String {
     let results = &group.results;
     let mut out = format!("\n{} headers, {} bytes:\n", group.headers, group.body);
     let mut before = Vec::new();
-    for load in results.loads() {
+    for load in results.loads().into_iter().filter(|(_, of)| of.is_none()) {
         let kinds = results.kinds(&[load]);
         if kinds != before {
             out.push_str(&head(&kinds));
@@ -25,7 +25,30 @@ pub fn markdown(group: &Group) -> String {
             }
         }
     }
+    for name in results.growing() {
+        out.push_str(&growth(group, name));
+    }
     out
+}
+
+/// A row for each number of what there is more and more of.
+fn growth(group: &Group, name: &str) -> String {
+    let results = &group.results;
+    let of_it: Vec<Load> = results.loads().into_iter().filter(|(other, of)| *other == name && of.is_some()).collect();
+    let value = |load, value: fn(&Report) -> f64| results.median(load, Kind::Ours, value);
+    let measures = MEASURES.iter().filter(|(_, measure)| of_it.iter().any(|load| value(*load, *measure) > 0.0));
+    let mut out = format!("\n| {name} |");
+    for (measure, _) in measures.clone() {
+        let _ = write!(out, " {measure} |");
+    }
+    let _ = write!(out, "\n|{}", "---|".repeat(measures.clone().count() + 1));
+    for load in &of_it {
+        let _ = write!(out, "\n| {} |", number(load.1.unwrap_or(0) as f64));
+        for (_, measure) in measures.clone() {
+            let _ = write!(out, " {} |", number(value(*load, *measure)));
+        }
+    }
+    out + "\n"
 }
 
 fn head(kinds: &[Kind]) -> String {
@@ -60,8 +83,11 @@ fn others(kinds: &[Kind]) -> impl Iterator<Item = Kind> {
 
 /// Thousands apart; a decimal where there are few digits before it.
 fn number(value: f64) -> String {
-    if value < 100.0 {
-        return if value == 0.0 { String::new() } else { format!("{value:.1}") };
+    if value == 0.0 {
+        return String::new();
+    }
+    if value < 100.0 && value.fract() != 0.0 {
+        return format!("{value:.1}");
     }
     let digits = format!("{value:.0}");
     let mut out = String::new();
