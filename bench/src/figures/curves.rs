@@ -106,7 +106,7 @@ impl Panel {
 }
 
 fn is_paced(load: &str) -> bool {
-    ["open loop", "/s", "one in flight"].iter().any(|word| load.contains(word))
+    ["open loop", "/s", "one in flight", "lateness"].iter().any(|word| load.contains(word))
 }
 
 fn place((at, value): (usize, f64)) -> (f64, f64) {
