@@ -65,11 +65,22 @@ fn main() -> ExitCode {
     match run(Arguments::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Its chain names what it is about; where in this program it came up helps nobody who measures.
-            eprintln!("apogee-bench: {error:#}");
+            eprintln!("apogee-bench: {}", one_line(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error with its causes, which name what it is about. Where in this program it came up helps nobody who measures.
+fn one_line(error: &anyhow::Error) -> String {
+    let mut line = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        // Some errors say themselves what caused them.
+        if !line.ends_with(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    line
 }
 
 fn run(command: Command) -> anyhow::Result<()> {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::set_current_timer_slack;
 
@@ -71,7 +71,7 @@ impl Lane {
 
     fn send(&mut self) -> Result<Outcome> {
         // A late wake-up of the generator would count as the server's latency.
-        set_current_timer_slack(NonZeroU64::new(1))?;
+        set_current_timer_slack(NonZeroU64::new(1)).context("cannot have timers that are in time")?;
         let mut outcome = Outcome::default();
         self.started = nanos();
         loop {
@@ -143,7 +143,7 @@ impl Lane {
             match poll(&mut waiting, Some(&wait)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(()),
                 Ok(_) => waiting.iter().map(|w| w.revents().intersects(!PollFlags::OUT)).collect(),
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error).context("cannot wait for answers"),
             }
         };
         let (closed, from, until) = (matches!(self.pace, Pace::Closed(_)), self.course.from, self.course.until());
