@@ -136,6 +136,25 @@ async fn a_producer_is_asked_and_its_late_answer_counts_once() {
     broker.stop().await;
 }
 
+/// The reference asks about them until their ends are noted, and delivers again what is committed again.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_asked_about_a_half_whose_end_is_not_noted_yet() {
+    let broker = TestBroker::start_with(|settings| {
+        checked(settings);
+        settings.broker.transaction_op_batch_interval = 3_600_000;
+    })
+    .await;
+    let ended = Half::send(&broker, HALF, 1).await;
+    broker.ok(ended.end(COMMIT)).await;
+    let mut producer = Producer::connect(&broker.address, "PG").await.unwrap();
+    Half::send(&broker, &HALF.replace("\u{1}U", "\u{1}V"), 1).await;
+    let question = producer.question().await;
+    let header: CheckTransactionStateRequestHeader<'_> = question.header().unwrap();
+    assert_eq!(header.msg_id, Some("V"));
+    assert!(is_empty(&broker, NOTES_TOPIC, 0).await);
+    broker.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_half_that_nobody_ends_is_given_up_and_can_be_taken_up_again() {
     let broker = TestBroker::start_with(|settings| {

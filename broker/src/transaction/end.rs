@@ -57,10 +57,11 @@ fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: 
     if half.topic != HALF_TOPIC {
         return Err(not_found());
     }
-    if !header.from_transaction_check && is_too_late(broker, &half) {
+    let transaction = Transaction::of(&half);
+    if !header.from_transaction_check && transaction.is_too_late(broker, &half) {
         return Ok(Command::response(ResponseCode::ILLEGAL_OPERATION).with_remark(NOT_SET));
     }
-    if half.properties.get_str(key::PGROUP) != Some(header.producer_group.unwrap_or_default()) {
+    if transaction.group != Some(header.producer_group.unwrap_or_default().as_bytes()) {
         return Err(error("The producer group wrong"));
     }
     if half.queue_offset != header.tran_state_table_offset {
@@ -69,7 +70,7 @@ fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: 
     if half.physical_offset != header.commit_log_offset {
         return Err(error("The commit log offset wrong"));
     }
-    let topic = half.properties.get_str(key::REAL_TOPIC).ok_or_else(not_found)?;
+    let topic = transaction.topic.ok_or_else(not_found)?;
 
     let mut halves = broker.transactions.halves.lock();
     if halves.is_ended(half.queue_offset) {
@@ -77,7 +78,7 @@ fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: 
         return Ok(Command::response(ResponseCode::SUCCESS));
     }
     if is_commit {
-        commit(broker, &half, topic)?;
+        commit(broker, &half, topic, &transaction)?;
     }
     halves.end(half.queue_offset);
     broker.transactions.metrics.add(topic, -1);
@@ -93,15 +94,13 @@ fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: 
 }
 
 /// Stores the message where it was meant for.
-fn commit(broker: &Broker, half: &Record<'_>, topic: &str) -> Result<(), Refusal> {
+fn commit(broker: &Broker, half: &Record<'_>, topic: &str, transaction: &Transaction<'_>) -> Result<(), Refusal> {
     let settings = broker.settings();
-    let queue_id = half.properties.get_number(key::REAL_QID).unwrap_or(0);
     let sent = half.draft();
     let mut properties = PropertiesBuf::from_text(sent.properties);
-    properties.retain(|name| name != key::REAL_TOPIC.as_bytes() && name != key::REAL_QID.as_bytes());
-    let mut target = (topic, queue_id);
-    let delay_level = half.properties.get_number(key::DELAY).unwrap_or(0);
-    if let Some(queue) = broker.schedule.delay(&mut properties, delay_level, topic, queue_id) {
+    properties.retain(|name| name != REAL_TOPIC && name != REAL_QID);
+    let mut target = (topic, transaction.queue_id);
+    if let Some(queue) = broker.schedule.delay(&mut properties, transaction.delay_level, topic, transaction.queue_id) {
         target = (names::SCHEDULE_TOPIC, queue);
     }
     let draft = Draft {
@@ -117,11 +116,41 @@ fn commit(broker: &Broker, half: &Record<'_>, topic: &str) -> Result<(), Refusal
     Ok(())
 }
 
-/// Whether the time in which the producer wanted to decide by itself has run out: then it is asked.
-fn is_too_late(broker: &Broker, half: &Record<'_>) -> bool {
-    let Some(asked) = half.properties.get_str(key::CHECK_IMMUNITY_TIME_IN_SECONDS) else { return false };
-    let least = broker.settings().broker.transaction_time_out;
-    broker.now() - half.born_timestamp > immunity(asked).unwrap_or(0).max(least)
+/// What a half says of its transaction.
+#[derive(Default)]
+struct Transaction<'a> {
+    topic: Option<&'a str>,
+    queue_id: i32,
+    group: Option<&'a [u8]>,
+    delay_level: i32,
+    /// The time in which the producer wants to decide by itself.
+    immunity: Option<&'a str>,
+}
+
+impl<'a> Transaction<'a> {
+    fn of(half: &Record<'a>) -> Self {
+        let mut transaction = Self::default();
+        for (name, value) in half.properties {
+            let text = || str::from_utf8(value).ok();
+            let number = || text().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+            match name {
+                REAL_TOPIC => transaction.topic = text(),
+                REAL_QID => transaction.queue_id = number(),
+                PGROUP => transaction.group = Some(value),
+                DELAY => transaction.delay_level = number(),
+                IMMUNITY => transaction.immunity = text(),
+                _ => {}
+            }
+        }
+        transaction
+    }
+
+    /// Whether the time in which the producer wanted to decide by itself has run out: then it is asked.
+    fn is_too_late(&self, broker: &Broker, half: &Record<'_>) -> bool {
+        let Some(asked) = self.immunity else { return false };
+        let least = broker.settings().broker.transaction_time_out;
+        broker.now() - half.born_timestamp > immunity(asked).unwrap_or(0).max(least)
+    }
 }
 
 fn is_slave(broker: &Broker) -> bool {
@@ -131,3 +160,9 @@ fn is_slave(broker: &Broker) -> bool {
 fn slave() -> Command {
     Command::response(ResponseCode::SLAVE_NOT_AVAILABLE).with_remark(NOT_SET)
 }
+
+const REAL_TOPIC: &[u8] = key::REAL_TOPIC.as_bytes();
+const REAL_QID: &[u8] = key::REAL_QID.as_bytes();
+const PGROUP: &[u8] = key::PGROUP.as_bytes();
+const DELAY: &[u8] = key::DELAY.as_bytes();
+const IMMUNITY: &[u8] = key::CHECK_IMMUNITY_TIME_IN_SECONDS.as_bytes();

@@ -1,13 +1,15 @@
 //! What became of first halves. All offsets are queue offsets.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
+
+use super::offset_set::OffsetSet;
 
 /// Which halves ended, which were stored again elsewhere, and which ends are noted where.
 pub(super) struct Halves {
     /// No half before this waits for its end.
     checked: i64,
     /// Halves that ended. They are kept until the second check after that, for producers that answer late.
-    ended: HashSet<i64>,
+    ended: OffsetSet,
     /// Where a half was stored again: from any offset that a producer may know to the last one.
     moved: HashMap<i64, i64>,
     /// The other way round.
@@ -32,7 +34,7 @@ impl Halves {
     pub(super) fn new(checked: i64, next_note: i64) -> Self {
         Self {
             checked,
-            ended: HashSet::new(),
+            ended: OffsetSet::default(),
             moved: HashMap::new(),
             known_as: HashMap::new(),
             unwritten: Vec::new(),
@@ -48,7 +50,7 @@ impl Halves {
 
     /// Whether a half ended, by whatever offset its producer knows it.
     pub(super) fn is_ended(&self, half: i64) -> bool {
-        self.ended.contains(&self.latest(half))
+        self.ended.contains(self.latest(half))
     }
 
     /// A half ends.
@@ -79,7 +81,7 @@ impl Halves {
     /// A check has passed all halves before an offset. With the next one what is known of them is forgotten.
     pub(super) fn pass(&mut self, checked: i64) {
         let kept_from = std::mem::replace(&mut self.checked, checked);
-        self.ended.retain(|half| *half >= kept_from);
+        self.ended.forget_before(kept_from);
         let moved = &mut self.moved;
         self.known_as.retain(|latest, known_as| {
             let stays = *latest >= kept_from;
@@ -125,7 +127,7 @@ impl Halves {
 
     /// A half that was found in the store and says that it was `original` before.
     pub(super) fn found_copy(&mut self, original: i64, half: i64) {
-        if self.ended.contains(&original) {
+        if self.ended.contains(original) {
             self.ended.insert(half);
         }
         self.moved(self.latest(original), half, self.moved.contains_key(&original));

@@ -14,12 +14,14 @@ mod halves;
 mod load;
 mod metrics;
 mod notes;
+mod offset_set;
 mod resume;
 mod task;
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use apogee_remoting::message::properties::{PropertiesBuf, key};
+use apogee_remoting::message::properties::{Name, PropertiesBuf, key};
 use apogee_store::Store;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -91,11 +93,13 @@ impl Transactions {
 pub(crate) fn prepare(properties: &mut PropertiesBuf, topic: &str, queue_id: i32) {
     const REPLACED: [&str; 3] = [key::REAL_TOPIC, key::REAL_QID, key::TRANSACTION_ID];
     properties.retain(|name| !REPLACED.iter().any(|replaced| name == replaced.as_bytes()));
-    if let Some(id) = properties.view().get(key::UNIQ_KEY).map(<[u8]>::to_vec) {
+    if let Some(id) = properties.view().find(&UNIQUE_KEY).map(<[u8]>::to_vec) {
         properties.push(key::TRANSACTION_ID, id);
     }
     properties.push(key::REAL_TOPIC, topic).push(key::REAL_QID, itoa::Buffer::new().format(queue_id));
 }
+
+static UNIQUE_KEY: LazyLock<Name> = LazyLock::new(|| Name::new(b"UNIQ_KEY\x01"));
 
 /// Queue that takes first halves.
 pub(crate) const HALF_QUEUE: i32 = QUEUE;

@@ -229,16 +229,36 @@ impl PropertiesBuf {
 
     /// Keeps the pairs whose name passes; says whether anything went.
     pub fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) -> bool {
-        if self.view().iter().all(|(name, _)| keep(name)) {
-            return false;
-        }
-        let old = std::mem::take(&mut self.0);
-        self.0.reserve(old.len());
-        for (name, value) in Properties(&old) {
-            if keep(name) {
-                push(&mut self.0, name, value);
+        let mut pairs = self.view().iter();
+        let (mut kept, mut behind) = (0, 0);
+        loop {
+            let Some((name, value)) = pairs.next() else { return false };
+            if !keep(name) {
+                break;
             }
+            kept += name.len() + value.len() + 2;
+            behind = self.0.len() - pairs.rest.len();
         }
+        let mut at = self.0.len() - pairs.rest.len();
+        if kept < behind {
+            // Entries that are none do not stay, either.
+            let mut even = Self::new();
+            self.view().iter().for_each(|(name, value)| push(&mut even.0, name, value));
+            *self = even;
+            at = 0;
+            kept = 0;
+        }
+        loop {
+            let mut pairs = Properties(&self.0[at..]).iter();
+            let Some((name, value)) = pairs.next() else { break };
+            let (length, end) = (name.len() + value.len() + 2, self.0.len() - pairs.rest.len());
+            if keep(name) {
+                self.0.copy_within(end - length..end, kept);
+                kept += length;
+            }
+            at = end;
+        }
+        self.0.truncate(kept);
         true
     }
 

@@ -88,3 +88,20 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn what_is_kept_is_what_passes(
+        text in proptest::collection::vec(prop_oneof![Just(b'a'), Just(b'b'), Just(1u8), Just(2u8)], 0..40),
+    ) {
+        for names in [&[&b"a"[..]][..], &[b"b", b"ab"], &[]] {
+            let mut properties = PropertiesBuf::from_text(&text);
+            let before = properties.clone();
+            let goes = |name: &[u8]| names.contains(&name);
+            let has_gone = properties.retain(|name| !goes(name));
+            prop_assert_eq!(has_gone, before.view().iter().any(|(name, _)| goes(name)));
+            let kept: PropertiesBuf = before.view().iter().filter(|(name, _)| !goes(name)).collect();
+            prop_assert_eq!(properties, if has_gone { kept } else { before });
+        }
+    }
+}
