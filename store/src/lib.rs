@@ -33,4 +33,4 @@ pub use marks::{AbortMark, StoreLock};
 pub use name_map::NameMap;
 pub use queue::{QueueKind, QueueKinds};
 pub use read::{Boundary, GetRequest, GetResult, GetStatus, MessageFilter};
-pub use store::{Expired, ExpiryRound, Hooks, KeyQuery, KeyQueryResult, OpenError, Store};
+pub use store::{Expired, ExpiryRound, Hooks, KeyQuery, KeyQueryResult, OpenError, Records, Store};

@@ -6,6 +6,7 @@
 
 mod alarm;
 mod deliver;
+mod message;
 mod offsets;
 mod requests;
 mod task;

@@ -43,12 +43,14 @@ impl DelayOffsets {
         self.table.lock().current.offset_table.get(&level).copied().unwrap_or(0)
     }
 
-    /// Notes where a level is. Every `version_step`-th change makes a new version.
-    pub(super) fn set(&self, level: i32, offset: i64, version_step: u64) {
+    /// Notes where a level is, after so many changes. Every `version_step`-th makes a new version.
+    pub(super) fn set(&self, level: i32, offset: i64, changes: u64, version_step: u64) {
         let table = &mut *self.table.lock();
         table.current.offset_table.insert(level, offset);
-        table.changes += 1;
-        if table.changes.is_multiple_of(version_step.max(1)) {
+        let steps = |changes: u64| changes / version_step.max(1);
+        let before = steps(table.changes);
+        table.changes += changes;
+        for _ in before..steps(table.changes) {
             table.current.data_version.get_or_insert_default().advance(0, self.clock.now());
         }
     }

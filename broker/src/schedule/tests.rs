@@ -12,7 +12,7 @@ use apogee_remoting::message::record::{Draft, Record};
 use apogee_store::Hooks;
 
 use super::alarm::NEVER;
-use super::deliver::{Delivery, Elsewhere};
+use super::message::{Delivery, Elsewhere};
 use super::*;
 use crate::clock::Clock;
 use crate::replication::NotTaken;
@@ -96,7 +96,7 @@ impl Fixture {
     }
 
     fn turn(&self, now: i64) -> i64 {
-        let delivered = |_: &str, _| {};
+        let delivered = |_: &str, _, _| {};
         self.schedule.deliver(&mut Delivery { store: &self.store, version_step: 1, delivered, elsewhere: None }, now)
     }
 
@@ -178,7 +178,7 @@ fn a_level_whose_messages_are_refused_keeps_its_order_and_holds_up_no_other() {
         Ok(())
     };
     let turn = |now| {
-        let delivered = |_: &str, _| {};
+        let delivered = |_: &str, _, _| {};
         let elsewhere: Option<&Elsewhere<'_>> = Some(&elsewhere);
         fixture.schedule.deliver(&mut Delivery { store: &fixture.store, version_step: 1, delivered, elsewhere }, now)
     };
@@ -189,6 +189,7 @@ fn a_level_whose_messages_are_refused_keeps_its_order_and_holds_up_no_other() {
     assert_eq!(*taken.borrow(), ["other", "another"]);
     assert_eq!(fixture.schedule.offsets.all(), BTreeMap::from([(2, 2)]));
     is_busy.set(false);
+    assert_eq!(turn(stored + 4100), stored + 4100, "there is more");
     turn(stored + 4100);
     assert_eq!(*taken.borrow(), ["other", "another", "busy", "after"]);
     assert_eq!(fixture.schedule.offsets.all(), BTreeMap::from([(1, 2), (2, 2)]));

@@ -29,7 +29,7 @@ use crate::Broker;
 use crate::names::SCHEDULE_TOPIC;
 use put_times::PutTimes;
 use recent::{Mornings, Seconds};
-use traffic::Traffic;
+use traffic::{Amount, Traffic};
 
 /// Counters of messages that came and went.
 #[derive(Default)]
@@ -69,19 +69,28 @@ impl Stats {
 
     /// Counts messages that were stored.
     pub(crate) fn stored(&self, topic: &str, messages: usize, bytes: usize) {
-        self.all_stored.add(messages, bytes);
-        add(&self.stored, self.counted(topic), messages, bytes);
+        let amount = (messages, bytes, 1);
+        self.all_stored.count(amount);
+        add(&self.stored, self.counted(topic), amount);
+    }
+
+    /// Counts messages that were stored one by one.
+    pub(crate) fn stored_each(&self, topic: &str, messages: usize, bytes: usize) {
+        let amount = (messages, bytes, messages);
+        self.all_stored.count(amount);
+        add(&self.stored, self.counted(topic), amount);
     }
 
     /// Counts messages that a group pulled.
     pub(crate) fn pulled(&self, group: &str, topic: &str, messages: usize, bytes: usize) {
-        self.all_pulled.add(messages, bytes);
-        add_of_group(&self.pulled, self.counted(group), self.counted(topic), messages, bytes);
+        let amount = (messages, bytes, 1);
+        self.all_pulled.count(amount);
+        add_of_group(&self.pulled, self.counted(group), self.counted(topic), amount);
     }
 
-    /// Counts a delayed message that was delivered: as pulled by a group that the reference has for that.
-    pub(crate) fn delivered(&self, bytes: usize) {
-        add_of_group(&self.pulled, SCHEDULE_CONSUMER, SCHEDULE_TOPIC, 1, bytes);
+    /// Counts delayed messages that were delivered: as pulled one by one by a group that the reference has for that.
+    pub(crate) fn delivered(&self, messages: usize, bytes: usize) {
+        add_of_group(&self.pulled, SCHEDULE_CONSUMER, SCHEDULE_TOPIC, (messages, bytes, messages));
     }
 
     /// Counts a put that the store refused.
@@ -112,7 +121,7 @@ impl Stats {
 
     /// Counts a message that a group gave back; `topic` is where it came from at first.
     pub(crate) fn given_back(&self, group: &str, topic: &str) {
-        add_of_group(&self.given_back, self.counted(group), self.counted(topic), 1, 0);
+        add_of_group(&self.given_back, self.counted(group), self.counted(topic), (1, 0, 1));
     }
 
     /// Notes all counters at a time (ms), as rates need it. Call it every [`Span::period`].
@@ -168,17 +177,17 @@ impl Stats {
     }
 }
 
-fn add_of_group(by_group: &NameMap<NameMap<Traffic>>, group: &str, topic: &str, messages: usize, bytes: usize) {
+fn add_of_group(by_group: &NameMap<NameMap<Traffic>>, group: &str, topic: &str, amount: Amount) {
     match by_group.get(group) {
-        Some(topics) => add(&topics, topic, messages, bytes),
-        None => add(&by_group.entry(Arc::from(group)).or_default(), topic, messages, bytes),
+        Some(topics) => add(&topics, topic, amount),
+        None => add(&by_group.entry(Arc::from(group)).or_default(), topic, amount),
     }
 }
 
-fn add(traffic: &NameMap<Traffic>, name: &str, messages: usize, bytes: usize) {
+fn add(traffic: &NameMap<Traffic>, name: &str, amount: Amount) {
     match traffic.get(name) {
-        Some(traffic) => traffic.add(messages, bytes),
-        None => traffic.entry(Arc::from(name)).or_default().add(messages, bytes),
+        Some(traffic) => traffic.count(amount),
+        None => traffic.entry(Arc::from(name)).or_default().count(amount),
     }
 }
 

@@ -47,6 +47,9 @@ pub(super) struct Traffic {
     samples: [Mutex<VecDeque<(i64, Counts)>>; 3],
 }
 
+/// What is added: messages, their bytes, and the calls in which they came.
+pub(super) type Amount = (usize, usize, usize);
+
 /// The counters at one moment, or what came between two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -56,10 +59,10 @@ pub(super) struct Counts {
 }
 
 impl Traffic {
-    pub(super) fn add(&self, messages: usize, bytes: usize) {
+    pub(super) fn count(&self, (messages, bytes, calls): Amount) {
         self.messages.fetch_add(messages as u64, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.calls.fetch_add(calls as u64, Ordering::Relaxed);
     }
 
     pub(super) fn counts(&self) -> Counts {
@@ -118,7 +121,7 @@ mod tests {
         assert_eq!(traffic.growth(Span::Minute), (Counts::default(), 0.0));
         for second in 0..20 {
             traffic.sample(Span::Minute, second * 10_000);
-            traffic.add(if second < 10 { 1000 } else { 50 }, 1);
+            traffic.count((if second < 10 { 1000 } else { 50 }, 1, 1));
         }
         let minute = Counts { messages: 300, bytes: 6, calls: 6 };
         assert_eq!((traffic.growth(Span::Minute), traffic.per_second()), ((minute, 60.0), 5.0));
@@ -130,7 +133,7 @@ mod tests {
     fn a_day_has_24_hours() {
         let traffic = Traffic::default();
         for hour in 0..30 {
-            traffic.add(1, 1);
+            traffic.count((1, 1, 1));
             traffic.sample(Span::Day, hour * 3_600_000);
         }
         assert_eq!(traffic.growth(Span::Day).0.messages, 24);

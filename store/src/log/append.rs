@@ -74,7 +74,7 @@ impl CommitLog {
             let size = buffer.len();
             let appended = {
                 let mut appender = self.lock_for(size)?;
-                let placement = self.place(&mut appender, queue, offsets_of(draft), 0);
+                let placement = Self::place(&appender, queue, offsets_of(draft), 0);
                 placement.write(buffer, self.options.property_crc);
                 appender.copy(buffer);
                 self.publish(&mut appender, placement.store_timestamp);
@@ -109,7 +109,7 @@ impl CommitLog {
                 let mut placed = Batch::with_capacity(records.len());
                 let mut start = 0;
                 for (queue, offsets, end) in records {
-                    let placement = self.place(&mut appender, queue, offsets, start);
+                    let placement = Self::place(&appender, queue, offsets, start);
                     let record = &mut buffer[start..end];
                     placement.write(record, self.options.property_crc);
                     appender.copy(record);
@@ -141,7 +141,7 @@ impl CommitLog {
         Ok(())
     }
 
-    /// Takes the lock, with a file that has room for `size` bytes and a blank behind them.
+    /// Takes the lock, with a file that has room for `size` bytes and a blank behind them, and looks at the clock.
     pub(super) fn lock_for(&self, size: usize) -> Result<parking_lot::MutexGuard<'_, Appender>, AppendError> {
         let mut appender = self.appender.lock();
         // again: a shutdown or failure that came before the lock must not be followed by a record
@@ -149,13 +149,13 @@ impl CommitLog {
         if appender.active.as_ref().is_none_or(|active| active.writer.room() < size + BLANK_HEAD) {
             self.roll(&mut appender)?;
         }
+        // a clock set back must not make younger records look older: searches by time rely on the order
+        appender.last_timestamp = appender.last_timestamp.max(self.options.clock.now());
         Ok(appender)
     }
 
     /// The next place in log and queue, where it takes so many offsets. Whoever asks for it fills it: nothing may fail from here on.
-    pub(super) fn place(&self, appender: &mut Appender, queue: &Queue, offsets: i64, ahead: usize) -> Placement {
-        // a clock set back must not make younger records look older: searches by time rely on the order
-        appender.last_timestamp = appender.last_timestamp.max(self.options.clock.now());
+    pub(super) fn place(appender: &Appender, queue: &Queue, offsets: i64, ahead: usize) -> Placement {
         Placement {
             queue_offset: if offsets > 0 { queue.take_offsets(offsets) } else { 0 },
             physical_offset: appender.position + ahead as i64,

@@ -19,7 +19,7 @@ impl CommitLog {
     /// Nothing was stored.
     pub fn append_inner_batch(&self, draft: &Draft<'_>, count: i16, queue: &Queue) -> Result<Appended, AppendError> {
         let base = || queue.next_offset().to_string();
-        self.append_numbered(draft, key::INNER_BASE, base, |appender| self.place(appender, queue, i64::from(count), 0))
+        self.append_numbered(draft, key::INNER_BASE, base, |appender| Self::place(appender, queue, i64::from(count), 0))
     }
 
     /// Stores a message that goes to light queues, too; the property `INNER_MULTI_QUEUE_OFFSET` with its offset in each is
@@ -42,7 +42,7 @@ impl CommitLog {
             for (queue, offset) in light.iter().zip(given) {
                 queue.set_next_offset(offset + 1);
             }
-            self.place(appender, queue, 1, 0)
+            Self::place(appender, queue, 1, 0)
         })
     }
 
@@ -53,7 +53,7 @@ impl CommitLog {
         draft: &Draft<'_>,
         name: &str,
         value: impl Fn() -> String,
-        place: impl FnOnce(&mut Appender) -> Placement,
+        place: impl FnOnce(&Appender) -> Placement,
     ) -> Result<Appended, AppendError> {
         self.gate.check()?;
         ENCODED.with_borrow_mut(|buffer| {
@@ -73,7 +73,7 @@ impl CommitLog {
                 let behind = 1 + if self.options.property_crc { PROPERTY_CRC_LENGTH } else { 0 };
                 let at = size - behind - value.len();
                 buffer[at..at + value.len()].copy_from_slice(value.as_bytes());
-                let placement = place(&mut appender);
+                let placement = place(&appender);
                 placement.write(buffer, self.options.property_crc);
                 appender.copy(buffer);
                 self.publish(&mut appender, placement.store_timestamp);

@@ -28,6 +28,15 @@ impl CommitLog {
 }
 
 impl Reader<'_> {
+    /// What is in memory without a look from an offset on to the end of its file or of what is written; `None` where nothing
+    /// is, or nothing that is mapped.
+    pub(crate) fn recent_from(&self, offset: i64) -> io::Result<Option<Bytes>> {
+        if offset < self.recent {
+            return Ok(None);
+        }
+        self.log.window(offset, 0)
+    }
+
     fn slice_of_old(&self, segment: &Segment, at: usize, length: usize) -> io::Result<Option<Bytes>> {
         if at + length <= self.log.file_size() && !segment.is_resident(at, length) {
             return segment.read(at, length, self.may_wait).map(Some);

@@ -22,6 +22,7 @@ pub use expire::{Expired, ExpiryRound};
 pub use hooks::Hooks;
 pub use key_query::{KeyQuery, KeyQueryResult};
 pub use open::OpenError;
+pub use read::Records;
 
 use crate::checkpoint::Checkpoint;
 use crate::disk::Space;
@@ -86,6 +87,31 @@ impl Store {
     ) -> Result<Batch, AppendError> {
         let queue = &*self.queue(topic, queue_id)?;
         self.log.append_all(drafts.map(|draft| (draft, queue)))
+    }
+
+    /// Appends messages, each to the queue that it names, next to one another. Gives the places of those that are stored, the
+    /// first ones, and why the next one is not.
+    pub fn append_each<'a>(&self, drafts: impl Iterator<Item = Draft<'a>> + Clone) -> (Batch, Option<AppendError>) {
+        if self.light.is_none()
+            && let Ok(stored) = self.append_together(drafts.clone())
+        {
+            return (stored, None);
+        }
+        let mut stored = Batch::new();
+        for draft in drafts {
+            match self.append(&draft) {
+                Ok(appended) => stored.push(appended),
+                Err(error) => return (stored, Some(error)),
+            }
+        }
+        (stored, None)
+    }
+
+    /// All or none of them.
+    fn append_together<'a>(&self, drafts: impl Iterator<Item = Draft<'a>> + Clone) -> Result<Batch, AppendError> {
+        let queues = drafts.clone().map(|draft| self.queue(draft.topic, draft.queue_id));
+        let queues: Vec<_> = queues.collect::<Result<_, _>>()?;
+        self.log.append_all(drafts.zip(&queues).map(|(draft, queue)| (draft, &**queue)))
     }
 
     /// Ends when everything before a physical offset is durable.

@@ -150,10 +150,47 @@ impl Store {
     /// # Errors
     /// The log's file cannot be read.
     pub fn record_of(&self, unit: Unit) -> io::Result<Option<Bytes>> {
-        match usize::try_from(unit.size) {
-            Ok(size) if unit.is_record() => self.reader().slice(unit.physical_offset, size),
-            _ => Ok(None),
+        self.records().record_of(unit)
+    }
+
+    /// Reads many records, one after the other.
+    pub fn records(&self) -> Records<'_> {
+        Records { log: self.reader(), stretch: Bytes::new(), start: 0 }
+    }
+}
+
+/// Reads records that mostly lie near one another.
+pub struct Records<'a> {
+    log: Reader<'a>,
+    /// The log in memory, from a physical offset on.
+    stretch: Bytes,
+    start: i64,
+}
+
+impl Records<'_> {
+    /// As [`Store::record_of`].
+    ///
+    /// # Errors
+    /// The log's file cannot be read.
+    pub fn record_of(&mut self, unit: Unit) -> io::Result<Option<Bytes>> {
+        let Some(size) = usize::try_from(unit.size).ok().filter(|_| unit.is_record()) else { return Ok(None) };
+        let offset = unit.physical_offset;
+        if let Some(bytes) = self.in_stretch(offset, size) {
+            return Ok(Some(bytes));
         }
+        if let Some(stretch) = self.log.recent_from(offset)? {
+            (self.stretch, self.start) = (stretch, offset);
+            if let Some(bytes) = self.in_stretch(offset, size) {
+                return Ok(Some(bytes));
+            }
+        }
+        self.log.slice(offset, size)
+    }
+
+    fn in_stretch(&self, offset: i64, size: usize) -> Option<Bytes> {
+        let from = usize::try_from(offset - self.start).ok()?;
+        let to = from.checked_add(size).filter(|to| *to <= self.stretch.len())?;
+        Some(self.stretch.slice(from..to))
     }
 }
 
