@@ -19,17 +19,22 @@ pub fn settle() {
     rustix::fs::sync();
 }
 
-/// Memory in use that is given to whoever needs some. Dropping it gives the rest.
-pub struct Ballast {
-    end: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
+/// Memory in use that nobody gets.
+pub struct Hoard(VecDeque<MmapMut>);
 
-impl Ballast {
-    /// Takes what is available but for [`LEFT`].
-    pub fn take() -> Result<Self> {
-        let count = available("MemAvailable")?.saturating_sub(LEFT) / PIECE;
-        let mut pieces: VecDeque<_> = (0..count).map(|_| piece()).collect::<Result<_>>()?;
+impl Hoard {
+    /// Takes what is free but for a little: what an experiment has left of it meanwhile, or never touched.
+    pub fn of_free() -> Result<Self> {
+        Self::of(available("MemFree")?.saturating_sub(LEAST_FREE / 2))
+    }
+
+    fn of(bytes: usize) -> Result<Self> {
+        Ok(Self((0..bytes / PIECE).map(|_| piece()).collect::<Result<_>>()?))
+    }
+
+    /// From now on it is given to whoever needs some.
+    pub fn give(self) -> Ballast {
+        let Self(mut pieces) = self;
         let end = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&end);
         let thread = thread::spawn(move || {
@@ -42,7 +47,20 @@ impl Ballast {
                 }
             }
         });
-        Ok(Self { end, thread: Some(thread) })
+        Ballast { end, thread: Some(thread) }
+    }
+}
+
+/// Memory in use that is given to whoever needs some. Dropping it gives the rest.
+pub struct Ballast {
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ballast {
+    /// Takes what is available but for [`LEFT`].
+    pub fn take() -> Result<Self> {
+        Ok(Hoard::of(available("MemAvailable")?.saturating_sub(LEFT))?.give())
     }
 }
 
