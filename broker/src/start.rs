@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apogee_config::state_file::{StateFile, StateFileError};
-use apogee_config::{BrokerSettings, ServerSettings};
+use apogee_config::{BrokerRole, BrokerSettings, ServerSettings};
 use apogee_filter::bloom::{BloomFilter, ShapeError};
 use apogee_remoting::Serialization;
 use apogee_remoting::client::{Client, ClientOptions, NameServers};
@@ -192,7 +192,9 @@ fn open(mut settings: BrokerSettings) -> Result<Broker, StartError> {
     let groups = state_file(&settings, "subscriptionGroup.json");
     let saved = read(&groups)?;
     let groups = GroupTable::new(groups, saved, &settings, clock);
-    let (offsets_file, saved) = read_offsets(&settings)?;
+    let (offsets_file, mut saved) = read_offsets(&settings)?;
+    // What a slave had to tell its master is nothing to tell for who is none.
+    saved.committed_here.take_if(|_| settings.store.broker_role != BrokerRole::Slave);
     let offsets = OffsetTable::new(saved, settings.store.enable_lmq, clock);
 
     let delay_offsets = state_file(&settings, "delayOffset.json");

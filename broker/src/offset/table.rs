@@ -57,12 +57,12 @@ pub(crate) struct Ahead {
 
 impl OffsetTable {
     /// The table that a file or another broker described.
-    pub(crate) fn new(saved: ConsumerOffsetSerializeWrapper, has_light: bool, clock: Clock) -> Self {
+    pub(crate) fn new(mut saved: ConsumerOffsetSerializeWrapper, has_light: bool, clock: Clock) -> Self {
         let table = Self {
             groups: NameMap::default(),
             has_light,
             resets: Resets::default(),
-            committed_here: Mutex::default(),
+            committed_here: Mutex::new(places(saved.committed_here.take().unwrap_or_default())),
             version: Mutex::new(saved.data_version),
             clock,
             commits: AtomicU64::new(0),
@@ -108,6 +108,7 @@ impl OffsetTable {
         let place = (group.to_owned(), topic.to_owned(), self.queue_of(group, queue_id));
         let mut committed_here = self.committed_here.lock();
         committed_here.insert(place);
+        self.changes.fetch_add(1, Ordering::Release);
         committed_here
     }
 
@@ -262,13 +263,14 @@ impl OffsetTable {
         let changes = self.changes.load(Ordering::Acquire);
         let mut saved = self.saved.lock();
         if *saved != changes {
-            save(&self.snapshot())?;
+            let committed_here = by_key(&self.committed_here.lock());
+            save(&ConsumerOffsetSerializeWrapper { committed_here, ..self.snapshot() })?;
             *saved = changes;
         }
         Ok(())
     }
 
-    /// All of it in the form of the file and of the wire.
+    /// All of it in the form of the wire; in the file there is what clients committed here, too.
     pub(crate) fn snapshot(&self) -> ConsumerOffsetSerializeWrapper {
         let mut saved = ConsumerOffsetSerializeWrapper {
             data_version: *self.version.lock(),
@@ -327,6 +329,24 @@ impl OffsetTable {
     }
 }
 
+fn places(by_key: BTreeMap<String, BTreeSet<i32>>) -> Places {
+    let split = |(key, queues): (String, BTreeSet<i32>)| {
+        let (topic, group) = key.split_once(SEPARATOR)?;
+        let place = |queue_id| (group.to_owned(), topic.to_owned(), queue_id);
+        Some(queues.into_iter().map(place).collect::<Vec<_>>())
+    };
+    by_key.into_iter().filter_map(split).flatten().collect()
+}
+
+/// `None` for no places, so that the file is that of the reference.
+fn by_key(places: &Places) -> Option<BTreeMap<String, BTreeSet<i32>>> {
+    let mut by_key = BTreeMap::<_, BTreeSet<i32>>::new();
+    for (group, topic, queue_id) in places {
+        by_key.entry(format!("{topic}{SEPARATOR}{group}")).or_default().insert(*queue_id);
+    }
+    Some(by_key).filter(|by_key| !by_key.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,6 +371,11 @@ mod tests {
 
     #[test]
     fn what_clients_committed_here_stays_where_it_is_further() {
+        let file = std::cell::RefCell::<ConsumerOffsetSerializeWrapper>::default();
+        let save = |saved: &ConsumerOffsetSerializeWrapper| {
+            file.replace(saved.clone());
+            Ok::<_, ()>(())
+        };
         let table = OffsetTable::new(saved(5, 7), true, Clock);
         let own = || [table.consumed("g", "T", 1), table.consumed("g", "T", 2), table.consumed("%LMQ%g", "%LMQ%a", 3)];
         let take_over = |theirs| -> Vec<i64> { table.take_over(theirs).iter().map(|ahead| ahead.offset).collect() };
@@ -367,6 +392,14 @@ mod tests {
         commit("%LMQ%g", "%LMQ%a", 3, 5);
         assert_eq!(take_over(ConsumerOffsetSerializeWrapper::default()), [5, 1]);
         assert_eq!(own(), [Some(4), Some(1), Some(5)]);
+        // It stays so over a restart.
+        commit("g", "T", 2, 7);
+        table.save_if_changed(save).unwrap();
+        let again = OffsetTable::new(file.take(), true, Clock);
+        let ahead = again.take_over(ConsumerOffsetSerializeWrapper::default());
+        assert_eq!(ahead.iter().map(|ahead| (ahead.queue_id, ahead.offset)).collect::<Vec<_>>(), [(2, 7)]);
+        again.save_if_changed(save).unwrap();
+        assert_eq!((file.take().committed_here, table.snapshot().committed_here), (None, None));
         // A topic that is gone leaves nothing behind.
         commit("g", "T", 2, 2);
         table.remove_topic("T");

@@ -95,6 +95,15 @@ async fn b36_a_master_that_was_gone_learns_how_far_consumers_came() {
         .await;
     slave.wait_for("the master's stays", async |slave| (offset_at(slave, 1).await == Some(3)).then_some(())).await;
     assert_eq!((offset_at(&slave, 0).await, offset_at(&master, 1).await), (Some(5), Some(3)));
+
+    // The slave remembers it when it ends, too.
+    let master = master.pause().await;
+    commit(&slave, 1, 4).await;
+    let slave = slave.pause().await;
+    let master = master.go_on().await;
+    let slave = slave.go_on().await;
+    master.wait_for("the master knows", async |master| (offset_at(master, 1).await == Some(4)).then_some(())).await;
+    assert_eq!(offset_at(&slave, 1).await, Some(4));
     slave.stop().await;
     master.stop().await;
 }

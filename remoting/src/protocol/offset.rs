@@ -139,6 +139,8 @@ header! {
 body! {
     /// Offsets by topic@group and queue: body of the response to GET_ALL_CONSUMER_OFFSET (43) and the file consumerOffset.json.
     pub struct ConsumerOffsetSerializeWrapper {
+        /// Topics@groups and queues of what clients committed with this slave; only in the file, and not the reference's.
+        pub committed_here: Option<BTreeMap<String, BTreeSet<i32>>>,
         /// Version of the table.
         pub data_version: DataVersion,
         /// Topics by group; only in the file and from 5.x.
