@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apogee_store::Store;
+use tokio::time::{Instant, sleep};
 
 pub use listen::bind;
 pub use slaves::{Acknowledged, Slave, Slaves};
@@ -40,10 +41,16 @@ impl Master {
         Slaves::acknowledged(&self.slaves, position, slaves)
     }
 
-    /// Ends when all slaves that are connected now have everything, or when it takes too long.
+    /// Ends when all slaves that are connected have everything, or when it takes too long.
     pub async fn drained(&self, limit: Duration) {
-        let everything = self.acknowledged(self.store.max_physical_offset(), self.slaves.list().len());
+        let end = self.store.max_physical_offset();
+        let deadline = Instant::now() + limit;
         // Who is too slow gets the rest from the next master.
-        let _ = tokio::time::timeout(limit, everything).await;
+        while self.slaves.list().iter().any(|slave| slave.acknowledged() < end) && Instant::now() < deadline {
+            sleep(LOOK).await;
+        }
     }
 }
+
+/// Between looks at who has everything, when the broker stops.
+const LOOK: Duration = Duration::from_millis(5);

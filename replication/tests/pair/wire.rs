@@ -1,11 +1,13 @@
 //! What a master sends, byte by byte, to a slave that keeps nothing.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use apogee_replication::Options;
 use apogee_replication::protocol::encode_report;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::pair::{FILE, Node, Serving, options, until};
 
@@ -94,3 +96,52 @@ async fn no_slave_gets_more_in_a_second_than_it_may() {
     }
     assert!(begin.elapsed() >= Duration::from_secs(1), "{length} bytes in {:?}", begin.elapsed());
 }
+
+#[tokio::test]
+async fn a_master_that_stops_waits_for_its_slaves_while_they_are_there() {
+    let master = Node::new();
+    master.append(5);
+    let serving = Serving::with(&master, patient()).await;
+    let slave = connect(&serving, 1).await;
+    until("it is there", || serving.master.slaves().list().len() == 1).await;
+    let limit = Duration::from_mins(1);
+    let begin = Instant::now();
+    let mut drained = pin!(serving.master.drained(limit));
+    assert!(timeout(Duration::ZERO, drained.as_mut()).await.is_err());
+    drop(slave);
+    drained.await;
+    assert!(begin.elapsed() < limit);
+}
+
+#[tokio::test]
+async fn many_slaves_have_it_all() {
+    let master = Node::new();
+    master.append(1);
+    let serving = Serving::with(&master, patient()).await;
+    let begin = master.store.max_physical_offset();
+    let mut slaves = Vec::new();
+    for _ in 0..MANY {
+        slaves.push(connect(&serving, begin).await);
+    }
+    until("they are there", || serving.master.slaves().list().len() == MANY).await;
+    master.append(300);
+    let end = master.store.max_physical_offset();
+    let everybody = serving.master.acknowledged(end, MANY);
+    let follow = async |mut slave: TcpStream| {
+        let mut log = Vec::new();
+        while (log.len() as i64) < end - begin {
+            log.extend(transfer(&mut slave).await.1);
+            slave.write_all(&encode_report(begin + log.len() as i64)).await.unwrap();
+        }
+        (slave, log)
+    };
+    let mut connected = Vec::new();
+    for slave in slaves {
+        let (slave, log) = follow(slave).await;
+        assert!(log == master.log_from(begin));
+        connected.push(slave);
+    }
+    everybody.await;
+}
+
+const MANY: usize = 50;
