@@ -109,10 +109,14 @@ impl Mapping {
 
     /// Makes the pages of [from, to) present and writable, so that writing them does not fault. Contents stay.
     ///
+    /// Few at a time: the kernel holds the lock of this process's memory meanwhile. Another thread whose heap grows waits
+    /// for that, and behind it every thread that touches a new page, however long the kernel has to look for free memory.
+    ///
     /// # Errors
     /// The kernel is older than 5.14, or has no memory or disk space to give.
     pub(crate) fn populate(&self, from: usize, to: usize) -> io::Result<()> {
-        self.map.advise_range(Advice::PopulateWrite, from, to - from)
+        let mut steps = (from..to).step_by(STEP);
+        steps.try_for_each(|at| self.map.advise_range(Advice::PopulateWrite, at, STEP.min(to - at)))
     }
 }
 
@@ -184,6 +188,8 @@ impl AsRef<[u8]> for Published {
     }
 }
 
+/// Bytes made present at a time.
+const STEP: usize = 256 << 10;
 /// Pages that the kernel is asked about at a time: a pull reads fewer.
 const PAGES: usize = 128;
 /// Bytes of a record's size and magic.
