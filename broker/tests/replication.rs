@@ -33,11 +33,7 @@ async fn a_slave_has_what_its_master_has() {
     let of_master = status(&master).await;
     assert!(of_master.master && of_master.in_sync_slave_nums == 1, "{of_master:?}");
     let end = of_master.master_commit_log_max_offset;
-    master
-        .wait_for("the slave has said so", async |master| {
-            (status(master).await.ha_connection_info[0].slave_ack_offset == end).then_some(())
-        })
-        .await;
+    follows(&master, end).await;
     let of_slave = status(&slave).await;
     assert!(!of_slave.master && of_slave.ha_client_runtime_info.max_offset == end, "{of_slave:?}");
     assert!(of_slave.ha_client_runtime_info.master_addr.starts_with("127.0.0.1:"), "{of_slave:?}");
@@ -79,7 +75,6 @@ async fn a_synchronous_master_waits_for_as_many_as_it_is_told() {
         settings.store.in_sync_replicas = 2;
         settings.store.slave_timeout = 50;
     };
-    let send = || TestBroker::request(RequestCode::SEND_MESSAGE, &send_header("T")).with_body("x".to_owned());
     let alone = TestBroker::start_at(&name_server, synchronous).await;
     assert_eq!(alone.call(send()).await.response_code(), ResponseCode::FLUSH_SLAVE_TIMEOUT);
     let master = alone.restart_with(|settings| settings.store.slave_timeout = 60_000).await;
@@ -90,12 +85,78 @@ async fn a_synchronous_master_waits_for_as_many_as_it_is_told() {
 
     let master = master.restart_with(|settings| settings.store.in_sync_replicas = 1).await;
     master.ok(send()).await;
-    let of_4x = |settings: &mut BrokerSettings| {
-        settings.unknown.insert("haSlaveFallbehindMax".to_owned(), "268435456".to_owned());
-    };
-    let master = master.restart_with(of_4x).await;
-    assert_eq!(master.call(send()).await.response_code(), ResponseCode::SLAVE_NOT_AVAILABLE);
     master.stop().await;
+}
+
+/// A configuration of 4.9.x has a synchronous master wait for one slave that is near enough.
+#[tokio::test]
+async fn a_synchronous_master_of_4x_waits_for_one_slave_that_is_near() {
+    let name_server = TestNameServer::start().await;
+    let of_4x = |most: &'static str| {
+        move |settings: &mut BrokerSettings| {
+            settings.store.broker_role = BrokerRole::SyncMaster;
+            settings.store.slave_timeout = 60_000;
+            settings.unknown.insert("haSlaveFallbehindMax".to_owned(), most.to_owned());
+        }
+    };
+    let master = TestBroker::start_at(&name_server, of_4x("268435456")).await;
+    assert_eq!(master.call(send()).await.response_code(), ResponseCode::SLAVE_NOT_AVAILABLE, "nobody is there");
+    let slave = TestBroker::start_at(&name_server, slave).await;
+    follows(&master, 0).await;
+    master.ok(send()).await;
+    assert_eq!(log_end(&master).await, log_end(&slave).await, "it was answered when the slave had it");
+    // A message alone is more than that.
+    let master = master.restart_with(of_4x("1")).await;
+    follows(&master, log_end(&master).await).await;
+    assert_eq!(master.call(send()).await.response_code(), ResponseCode::SLAVE_NOT_AVAILABLE, "too far behind");
+    slave.stop().await;
+    master.stop().await;
+}
+
+/// Where slaves may act for their master, a message that too few could have is refused before it is stored.
+#[tokio::test]
+async fn too_few_replicas_refuse_a_message() {
+    let master = TestBroker::start_with(|settings| {
+        settings.broker.enable_slave_acting_master = true;
+        settings.broker.skip_pre_online = true;
+        settings.store.broker_role = BrokerRole::SyncMaster;
+        settings.store.total_replicas = 2;
+        settings.store.in_sync_replicas = 2;
+    })
+    .await;
+    let refused = async |master: &TestBroker| {
+        let answer = master.call(send()).await;
+        assert_eq!(
+            (answer.response_code(), answer.remark.as_deref()),
+            (ResponseCode::SYSTEM_ERROR, Some("in-sync replicas not enough"))
+        );
+        assert_eq!(log_end(master).await, 0, "it is not stored");
+    };
+    refused(&master).await;
+    let master = master
+        .restart_with(|settings| {
+            settings.store.enable_auto_in_sync_replicas = true;
+            settings.store.min_in_sync_replicas = 2;
+        })
+        .await;
+    refused(&master).await;
+    let master = master.restart_with(|settings| settings.store.min_in_sync_replicas = 1).await;
+    master.ok(send()).await;
+    master.stop().await;
+}
+
+fn send() -> Command {
+    TestBroker::request(RequestCode::SEND_MESSAGE, &send_header("T")).with_body("x".to_owned())
+}
+
+/// Waits until a slave of the master has said that it has everything up to a physical offset.
+async fn follows(master: &TestBroker, end: i64) {
+    master
+        .wait_for("the slave has said so", async |master| {
+            let slaves = status(master).await.ha_connection_info;
+            slaves.iter().any(|slave| slave.slave_ack_offset == end).then_some(())
+        })
+        .await;
 }
 
 #[tokio::test]
