@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use memmap2::{Advice, MmapMut};
+use parking_lot::Mutex;
 
 /// Waits until what others wrote is on the disk: its write-back would stop whoever writes next.
 pub fn settle() {
@@ -34,25 +35,25 @@ impl Hoard {
 
     /// From now on it is given to whoever needs some.
     pub fn give(self) -> Ballast {
-        let Self(mut pieces) = self;
-        let end = Arc::new(AtomicBool::new(false));
-        let stop = Arc::clone(&end);
+        let (pieces, end) = (Arc::new(Mutex::new(self.0)), Arc::new(AtomicBool::new(false)));
+        let (held, stop) = (Arc::clone(&pieces), Arc::clone(&end));
         let thread = thread::spawn(move || {
-            while !stop.load(Ordering::Relaxed) && !pieces.is_empty() {
+            while !stop.load(Ordering::Relaxed) {
                 // What cannot be told is as good as no free memory.
-                if available("MemFree").unwrap_or(0) < LEAST_FREE {
-                    pieces.pop_front();
-                } else {
+                let is_needed = available("MemFree").unwrap_or(0) < LEAST_FREE;
+                let given = if is_needed { held.lock().pop_front() } else { None };
+                if given.is_none() {
                     thread::sleep(PAUSE);
                 }
             }
         });
-        Ballast { end, thread: Some(thread) }
+        Ballast { pieces, end, thread: Some(thread) }
     }
 }
 
 /// Memory in use that is given to whoever needs some. Dropping it gives the rest.
 pub struct Ballast {
+    pieces: Arc<Mutex<VecDeque<MmapMut>>>,
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -61,6 +62,14 @@ impl Ballast {
     /// Takes what is available but for [`LEFT`].
     pub fn take() -> Result<Self> {
         Ok(Hoard::of(available("MemAvailable")?.saturating_sub(LEFT))?.give())
+    }
+
+    /// Takes what became available since, such as what a server had that has ended.
+    pub fn refill(&self) -> Result<()> {
+        // Nothing is given meanwhile.
+        let mut pieces = self.pieces.lock();
+        pieces.append(&mut Hoard::of(available("MemAvailable")?.saturating_sub(LEFT))?.0);
+        Ok(())
     }
 }
 

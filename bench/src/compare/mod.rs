@@ -7,6 +7,7 @@ pub mod results;
 pub mod servers;
 
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use anyhow::{Context, Result};
 use apogee_remoting::Serialization;
@@ -14,6 +15,7 @@ use clap::Args;
 
 use crate::{connections, delay, proof, pull, routes, send, tail, topic, transaction};
 use experiment::Experiment;
+use machine::Ballast;
 use results::Results;
 use servers::{Kind, Running, Site};
 
@@ -59,8 +61,10 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let site = Site::new(options.bin.clone(), options.reference.clone(), options.work_dir.clone())?;
     let kinds = &options.servers;
+    // A quick run may have company, which needs memory, too.
+    let ballast = if options.quick { None } else { Some(Rc::new(Ballast::take()?)) };
     for serialization in options.serializations() {
-        let lab = options.lab(site.clone(), serialization);
+        let lab = options.lab(site.clone(), serialization, ballast.clone());
         let mut results = Results::default();
         for round in 1..=options.alternations() {
             for experiment in &options.experiments {
@@ -81,9 +85,10 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 impl Options {
-    fn lab(&self, site: Site, serialization: Serialization) -> Lab {
+    fn lab(&self, site: Site, serialization: Serialization, ballast: Option<Rc<Ballast>>) -> Lab {
         Lab {
             site,
+            ballast,
             serialization,
             body: self.body,
             seconds: if self.quick { 4.0 } else { self.duration },
@@ -105,6 +110,8 @@ impl Options {
 /// What all experiments of a run have in common.
 struct Lab {
     site: Site,
+    /// Memory in use, which servers are given as they need it.
+    ballast: Option<Rc<Ballast>>,
     serialization: Serialization,
     body: usize,
     /// Of each measurement.

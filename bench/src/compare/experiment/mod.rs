@@ -11,7 +11,7 @@ mod growth;
 mod name_server;
 
 use super::bare;
-use super::machine::{self, Ballast, Hoard};
+use super::machine::{self, Hoard};
 use super::results::{Measurement, Results};
 use super::servers::{Kind, Running};
 use super::{Lab, connections, delay, proof, pull, send, tail, topic, transaction};
@@ -65,8 +65,9 @@ impl Experiment {
         if kind == Kind::Bare {
             return self.bare(&mut bench);
         }
-        // A quick run may have company, which needs memory, too.
-        let _ballast = if lab.quick { None } else { Some(Ballast::take()?) };
+        if let Some(ballast) = &lab.ballast {
+            ballast.refill()?;
+        }
         match self {
             Self::Sends => sends(&mut bench),
             Self::Calm => calm(&mut bench),
