@@ -13,6 +13,9 @@ public interface Client {
     /** A started producer with the library's defaults. */
     Producer producer(String namesrvAddr, String group);
 
+    /** The same, which also sends traces; libraries before 4.4 have none. */
+    Producer tracedProducer(String namesrvAddr, String group);
+
     /** A started producer of transactions; the text of a message says how it ends, at once and when the broker asks. */
     Transactions transactions(String namesrvAddr, String group, Function<String, Outcome> atOnce, Function<String, Outcome> whenAsked);
 

@@ -70,7 +70,8 @@ class LaterTest {
              Transactions transactions = client.transactions(cluster.namesrvAddr(), unique("p", version),
                  text -> AT_ONCE.getOrDefault(text, Outcome.UNKNOWN), text -> {
                      asked.add(text);
-                     return ASKED.get(text);
+                     // 5.5.0 also asks about halves whose end it has not noted yet: it does so every three seconds.
+                     return ASKED.getOrDefault(text, AT_ONCE.get(text));
                  })) {
             for (String text : AT_ONCE.keySet()) {
                 transactions.send(new Outgoing(topic, text));
@@ -79,7 +80,7 @@ class LaterTest {
                 transactions.send(new Outgoing(topic, text));
             }
             inbox.awaitAll(Set.of("committed", "committed when asked"));
-            Await.until("the broker asked for both", Inbox.DEADLINE, () -> asked.equals(ASKED.keySet()));
+            Await.until("the broker asked for both", Inbox.DEADLINE, () -> asked.containsAll(ASKED.keySet()));
             assertEquals(Set.of("committed", "committed when asked"), new HashSet<>(inbox.texts()), consumer.clientId());
         }
     }

@@ -60,6 +60,20 @@ class RestartTest {
         groups.forEach(Group::goOn);
     }
 
+    @Test
+    void queuesAreConsumedInOrderThroughARestartOfTheBroker() {
+        List<Ordered> all = new ArrayList<>();
+        try {
+            Clients.ALL.forEach(version -> all.add(new Ordered(version)));
+            all.forEach(Ordered::sendAndConsume);
+            cluster.broker().stop();
+            cluster.broker().start();
+            all.forEach(Ordered::sendAndConsume);
+        } finally {
+            all.forEach(Ordered::close);
+        }
+    }
+
     private static void through(Runnable end, Server server) {
         List<Traffic> all = new ArrayList<>();
         try {
@@ -115,6 +129,38 @@ class RestartTest {
                 texts.add(prefix + i);
             }
             return texts;
+        }
+    }
+
+    /** An orderly consumer of one queue; what comes again may, but nothing comes before what was sent earlier. */
+    private static final class Ordered implements AutoCloseable {
+        private final Inbox inbox = new Inbox();
+        private final List<String> sent = new ArrayList<>();
+        private final String topic;
+        private final Producer producer;
+        private final Subscription consumer;
+
+        Ordered(String version) {
+            topic = unique("Ordered", version);
+            producer = cluster.producer(version);
+            cluster.createTopic(producer, topic, 1);
+            consumer = Clients.of(version).subscribe(cluster.options(unique("g", version), topic, inbox).asOrderly());
+        }
+
+        void sendAndConsume() {
+            for (int i = 0; i < 20; i++) {
+                String text = "m" + sent.size();
+                Await.until("acknowledgement of " + text, Inbox.DEADLINE, () -> producer.send(new Outgoing(topic, text)).status().equals("SEND_OK"));
+                sent.add(text);
+            }
+            inbox.awaitAll(sent);
+            assertEquals(sent, inbox.texts().stream().distinct().toList(), consumer.clientId());
+        }
+
+        @Override
+        public void close() {
+            consumer.close();
+            producer.close();
         }
     }
 }

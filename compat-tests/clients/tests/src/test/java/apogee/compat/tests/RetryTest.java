@@ -81,7 +81,7 @@ class RetryTest {
         Inbox refused = new Inbox();
         Inbox accepted = new Inbox();
         Subscription.Options refusing = new Subscription.Options(options.namesrvAddr(), options.group(), options.topic(),
-            options.expression(), options.sql(), options.broadcasting(), options.orderly(), options.from(), options.timestamp(), 1,
+            options.expression(), options.sql(), options.broadcasting(), options.orderly(), options.from(), options.timestamp(), false, 1,
             message -> message.text().equals("refused") ? !refused.test(message) : accepted.test(message));
         try (Producer producer = cluster.producer(version)) {
             cluster.createTopic(producer, options.topic(), 1);

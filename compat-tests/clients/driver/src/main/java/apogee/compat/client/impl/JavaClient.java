@@ -10,6 +10,7 @@ import apogee.compat.client.Transactions;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.apache.rocketmq.client.ClientConfig;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.common.MQVersion;
 
 /** The library that this class's loader sees. */
@@ -23,7 +24,12 @@ public final class JavaClient implements Client {
 
     @Override
     public Producer producer(String namesrvAddr, String group) {
-        return new JavaProducer(namesrvAddr, group);
+        return new JavaProducer(new DefaultMQProducer(group), namesrvAddr);
+    }
+
+    @Override
+    public Producer tracedProducer(String namesrvAddr, String group) {
+        return new JavaProducer(new DefaultMQProducer(group, true, null), namesrvAddr);
     }
 
     @Override

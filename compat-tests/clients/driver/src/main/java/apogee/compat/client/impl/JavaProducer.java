@@ -29,8 +29,8 @@ final class JavaProducer implements Producer {
 
     private final DefaultMQProducer producer;
 
-    JavaProducer(String namesrvAddr, String group) {
-        producer = new DefaultMQProducer(group);
+    JavaProducer(DefaultMQProducer producer, String namesrvAddr) {
+        this.producer = producer;
         JavaClient.connectAlone(producer, namesrvAddr);
         // 4.3.0 alone has another default ("AUTO_CREATE_TOPIC_KEY"), which no broker since 4.4 offers.
         producer.setCreateTopicKey("TBW102");

@@ -21,7 +21,7 @@ final class JavaSubscription implements Subscription {
     private final DefaultMQPushConsumer consumer;
 
     JavaSubscription(Options options) {
-        consumer = new DefaultMQPushConsumer(options.group());
+        consumer = options.traced() ? new DefaultMQPushConsumer(options.group(), true, null) : new DefaultMQPushConsumer(options.group());
         JavaClient.connectAlone(consumer, options.namesrvAddr());
         consumer.setConsumeFromWhere(ConsumeFromWhere.valueOf(options.from()));
         if (options.timestamp() != null) {
