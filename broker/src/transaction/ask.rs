@@ -1,7 +1,7 @@
 //! Asking producers what became of a transaction: code 39.
 
 use apogee_remoting::message::id::OffsetMessageId;
-use apogee_remoting::message::properties::{Properties, key};
+use apogee_remoting::message::properties::{Properties, PropertiesBuf, key};
 use apogee_remoting::message::record::{Draft, Placement};
 use apogee_remoting::protocol::transaction::CheckTransactionStateRequestHeader;
 use apogee_remoting::{Command, RequestCode};
@@ -36,9 +36,13 @@ fn question(broker: &Broker, half: &Draft<'_>, stored: &Appended) -> Command {
         transaction_id: id,
         offset_msg_id: Some(&place),
     };
+    // The reference waits neither for the disk nor for slaves where it stores a half again, and tells the producer so.
+    let mut told = PropertiesBuf::from_text(half.properties);
+    told.set(key::WAIT, "false");
     let message = Draft {
         topic: properties.get_str(key::REAL_TOPIC).unwrap_or(half.topic),
         queue_id: properties.get_number(key::REAL_QID).unwrap_or(half.queue_id),
+        properties: told.as_bytes(),
         ..*half
     };
     let mut body = Vec::new();
