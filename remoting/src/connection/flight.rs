@@ -1,6 +1,6 @@
 //! Requests whose answer comes later.
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -56,6 +56,9 @@ impl Drop for Permit {
 /// The requests of one connection that are in flight, polled by its task.
 pub(crate) struct Flight {
     limits: Arc<Limits>,
+    /// Once there was a request, one that is never answered is among them. When all were polled, `FuturesUnordered` wakes
+    /// whoever polls it, for others to have their turn: the connection's task would go to the end of the line, or to another
+    /// thread, with each request that waits.
     replies: FuturesUnordered<Pending>,
 }
 
@@ -72,11 +75,11 @@ impl Flight {
     }
 
     pub fn len(&self) -> usize {
-        self.replies.len()
+        self.replies.len().saturating_sub(1)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.replies.is_empty()
+        self.len() == 0
     }
 
     /// Whether the server as a whole has too much in flight.
@@ -86,12 +89,16 @@ impl Flight {
 
     /// Takes a request of `bytes` bytes up.
     pub fn push(&self, ticket: Ticket, bytes: usize, reply: Pin<Box<dyn Future<Output = Command> + Send>>) {
-        self.replies.push(Pending { ticket, _permit: self.limits.take(bytes), reply });
+        if self.replies.is_empty() {
+            let ticket = Ticket { opaque: 0, one_way: true };
+            self.replies.push(Pending { ticket, _permit: None, reply: Box::pin(pending()) });
+        }
+        self.replies.push(Pending { ticket, _permit: Some(self.limits.take(bytes)), reply });
     }
 
     /// The next answer that is there.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Ticket, Command)>> {
-        if self.replies.is_empty() {
+        if self.is_empty() {
             return Poll::Ready(None);
         }
         Pin::new(&mut self.replies).poll_next(cx)
@@ -100,7 +107,7 @@ impl Flight {
 
 struct Pending {
     ticket: Ticket,
-    _permit: Permit,
+    _permit: Option<Permit>,
     reply: Pin<Box<dyn Future<Output = Command> + Send>>,
 }
 
@@ -111,5 +118,51 @@ impl Future for Pending {
         let ticket = self.ticket;
         let polled = AssertUnwindSafe(&mut self.reply).catch_unwind().poll_unpin(cx);
         polled.map(|reply| (ticket, reply.unwrap_or_else(|panic| panicked(&*panic))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::task::{Wake, Waker};
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Task(AtomicBool);
+
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_request_that_waits_wakes_nobody() {
+        let task = Arc::new(Task::default());
+        let waker = Waker::from(Arc::clone(&task));
+        let mut cx = Context::from_waker(&waker);
+        let mut flight = Flight::new(Limits::new(10, 1000));
+        let push = |flight: &Flight, opaque| {
+            let (answer, answered) = oneshot::channel();
+            flight.push(Ticket { opaque, one_way: false }, 1, Box::pin(async { answered.await.unwrap() }));
+            answer
+        };
+        assert!(flight.poll_next(&mut cx).is_ready() && flight.is_empty());
+        let first = push(&flight, 1);
+        // The one that is never answered is new, too.
+        while flight.poll_next(&mut cx).is_pending() && task.0.swap(false, Ordering::Relaxed) {}
+        let second = push(&flight, 2);
+        assert!(flight.poll_next(&mut cx).is_pending() && !task.0.load(Ordering::Relaxed));
+        assert_eq!(flight.len(), 2);
+        for (answer, opaque) in [(second, 2), (first, 1)] {
+            answer.send(Command::response(crate::ResponseCode::SUCCESS)).unwrap();
+            assert!(task.0.swap(false, Ordering::Relaxed));
+            let Poll::Ready(Some((ticket, _))) = flight.poll_next(&mut cx) else { panic!("{opaque} is answered") };
+            assert_eq!(ticket.opaque, opaque);
+        }
+        assert!(flight.is_empty() && matches!(flight.poll_next(&mut cx), Poll::Ready(None)));
     }
 }

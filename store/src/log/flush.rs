@@ -96,11 +96,13 @@ pub struct Wait {
     log: Arc<CommitLog>,
     position: i64,
     ticket: Option<u64>,
+    /// How often it still steps back for others.
+    yields: u8,
 }
 
 impl Wait {
     pub(super) fn new(log: &Arc<CommitLog>, position: i64) -> Self {
-        Self { log: Arc::clone(log), position, ticket: None }
+        Self { log: Arc::clone(log), position, ticket: None, yields: 0 }
     }
 
     fn turn(&mut self, waker: &Waker) -> Turn {
@@ -113,6 +115,14 @@ impl Future for Wait {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut turn = self.turn(context.waker());
+        if turn == Turn::LeadLast {
+            self.yields = YIELDS;
+        }
+        if self.yields > 0 && matches!(turn, Turn::Lead | Turn::LeadLast) {
+            self.yields -= 1;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         if turn == Turn::Lead {
             // Whoever is at it reminds the leader afterwards.
             let Some(syncing) = self.log.syncing.try_lock() else { return Poll::Pending };
@@ -125,7 +135,7 @@ impl Future for Wait {
                 self.ticket = None;
                 Poll::Ready(result)
             }
-            Turn::Wait | Turn::Lead => Poll::Pending,
+            Turn::Wait | Turn::Lead | Turn::LeadLast => Poll::Pending,
         }
     }
 }
@@ -139,3 +149,5 @@ impl Drop for Wait {
 }
 
 const PAGE: i64 = 4096;
+/// Among the requests of a connection, the second one lets all other connections have their turn.
+const YIELDS: u8 = 2;

@@ -77,6 +77,8 @@ pub(super) enum Turn {
     Over(Result<(), NeverReached>),
     /// Wait.
     Wait,
+    /// Lead as soon as all others had their turn.
+    LeadLast,
     /// Reach what there is.
     Lead,
 }
@@ -204,9 +206,7 @@ impl GroupCommit {
             self.changed.notify_one();
         } else if state.quick && state.leader.is_none() && position <= there {
             state.leader = Some(mine);
-            drop(state);
-            // its turn comes behind the others'
-            waker.wake_by_ref();
+            return Turn::LeadLast;
         }
         Turn::Wait
     }
@@ -301,24 +301,23 @@ mod tests {
         group.reach(15, Duration::ZERO, THERE);
         let mut waits = [20, 30, 41, 40].map(wait);
         let turns = waits.each_mut().map(|wait| wait.turn(&group, &count));
-        assert_eq!(turns, [const { Turn::Wait }; 4]);
-        assert_eq!(count.0.load(Ordering::Relaxed), 1, "the leader is to come again");
+        assert_eq!(turns, [Turn::LeadLast, Turn::Wait, Turn::Wait, Turn::Wait]);
         let turns = waits.each_mut().map(|wait| wait.turn(&group, &count));
         assert_eq!(turns, [Turn::Lead, Turn::Wait, Turn::Wait, Turn::Wait]);
         group.remind();
-        assert_eq!(count.0.load(Ordering::Relaxed), 2);
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
         // one that comes to nothing is replaced
         group.give_up(waits[0].1.unwrap(), THERE);
         assert_eq!(waits[1].turn(&group, &count), Turn::Lead);
         group.reach(30, Duration::ZERO, THERE);
         // of the others the one whose position is there
         assert_eq!([1, 2, 3].map(|n| waits[n].turn(&group, &count)), [OVER, Turn::Wait, Turn::Lead]);
-        assert_eq!(count.0.load(Ordering::Relaxed), 5);
+        assert_eq!(count.0.load(Ordering::Relaxed), 4);
         group.reach(40, Duration::ZERO, THERE);
         assert_eq!([2, 3].map(|n| waits[n].turn(&group, &count)), [Turn::Wait, OVER]);
         assert_eq!(group.state.lock().leader, None);
         group.remind();
-        assert_eq!(count.0.load(Ordering::Relaxed), 6);
+        assert_eq!(count.0.load(Ordering::Relaxed), 5);
     }
 
     #[test]
@@ -326,7 +325,7 @@ mod tests {
         let (group, count) = (GroupCommit::new(10, true), Arc::new(Count::default()));
         group.reach(15, Duration::ZERO, THERE);
         let mut waits = [20, 30].map(wait);
-        assert_eq!(waits.each_mut().map(|wait| wait.turn(&group, &count)), [const { Turn::Wait }; 2]);
+        assert_eq!(waits.each_mut().map(|wait| wait.turn(&group, &count)), [Turn::LeadLast, Turn::Wait]);
         group.nudge();
         assert_eq!(group.next(Instant::now() + Duration::from_mins(1), || THERE), Task::Nudged);
         assert_eq!(group.next(Instant::now(), || THERE), Task::Reach);
