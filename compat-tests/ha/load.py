@@ -10,7 +10,7 @@ import frames
 TOPICS = ("HaA", "HaB")
 QUEUES = 4
 # The codes of a message that is stored: all is well, and the three of those that are not where they should be in time.
-OK, STORED = 0, (0, 10, 11, 12)
+OK, SLAVE_NOT_AVAILABLE, STORED = 0, 11, (0, 10, 11, 12)
 
 
 class Load:
