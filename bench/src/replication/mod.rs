@@ -101,7 +101,6 @@ pub fn run(options: &Options) -> Result<()> {
 impl Options {
     fn measure(&self, site: &Site, kind: Kind) -> Result<Figures> {
         ensure!(matches!(kind, Kind::Reference | Kind::Ours), "{kind} has no slaves");
-        machine::settle();
         let _ballast = if self.quick { None } else { Some(Ballast::take()?) };
         let mut figures = Figures::default();
         {
@@ -191,6 +190,8 @@ struct Pair {
 impl Pair {
     /// Starts both and waits until the slave follows; through a relay, if one is to be made.
     fn start(site: &Site, kind: Kind, role: &str, relay: Option<fn(&str) -> Result<Relay>>) -> Result<Self> {
+        // What the pair before left is no part of it: gigabytes were just removed.
+        machine::settle();
         // The slave stands still for a while and is not to be given up; and what waits for a busy machine is to be late, not
         // refused.
         let shared = "haHousekeepingInterval=600000\ninSyncReplicas=2\nwaitTimeMillsInSendQueue=10000\n";
