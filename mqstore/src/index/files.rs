@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use apogee_store::index::sort_by_log;
+
 use super::file::{IndexFile, Shape};
 use crate::error::{Error, at};
 
@@ -37,8 +39,10 @@ impl IndexFiles {
             }
         }
         files.paths.sort_unstable();
+        let mut headers = Vec::with_capacity(files.paths.len());
         for path in &files.paths {
             let file = IndexFile::open(path)?;
+            headers.push((file.header, path.clone()));
             files.has_items |= file.header.next > 1;
             if files.shape.is_none() {
                 files.shape = match slots {
@@ -47,6 +51,8 @@ impl IndexFiles {
                 };
             }
         }
+        sort_by_log(&mut headers, |(header, _)| Some(*header));
+        files.paths = headers.into_iter().map(|(_, path)| path).collect();
         Ok(files)
     }
 

@@ -56,6 +56,11 @@ impl Header {
         bytes
     }
 
+    /// Physical offsets of the first and the last item, where there are any.
+    pub(super) fn range(&self) -> Option<(i64, i64)> {
+        (self.next > 1).then_some((self.begin_offset, self.end_offset))
+    }
+
     /// Whether items stored in [begin, end] can be in the file.
     pub(super) fn overlaps(&self, begin: i64, end: i64) -> bool {
         begin <= self.end_time && end >= self.begin_time

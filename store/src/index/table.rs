@@ -66,21 +66,35 @@ impl IndexTable {
         clean: bool,
     ) -> io::Result<Self> {
         let shape = Shape { slots: slots.max(1), items: items.max(2) };
-        let mut files: Vec<IndexFile> = Vec::new();
         let mut paths = names(&directory)?;
         paths.sort_unstable();
-        let mut paths = paths.into_iter();
-        while let Some(path) = paths.next() {
+        let opened = paths.into_iter().map(|path| Ok((IndexFile::open(path.clone(), shape)?, path)));
+        let mut opened = opened.collect::<io::Result<Vec<_>>>()?;
+        sort_by_log(&mut opened, |(file, _)| Some(file.as_ref()?.header));
+        let mut opened = opened.into_iter();
+        let mut files: Vec<IndexFile> = Vec::new();
+        while let Some((file, path)) = opened.next() {
+            let last = opened.as_slice().is_empty();
             // one whose header did not come to disk would say that it begins at 0
-            let follows =
-                |file: &IndexFile| files.last().is_none_or(|last| file.header.begin_offset >= last.header.end_offset);
-            let Some(mut file) = IndexFile::open(path.clone(), shape)?.filter(follows) else {
+            let follows = |file: &IndexFile| {
+                files.last().is_none_or(|last| file.header.begin_offset >= last.header.end_offset)
+                    && (last || file.header.range().is_some())
+            };
+            let begin = |file: &Option<IndexFile>| Some(file.as_ref()?.header.range()?.0);
+            let first = opened.as_slice().iter().filter_map(|(file, _)| begin(file)).chain(begin(&file)).min();
+            let Some(mut file) = file.filter(follows) else {
                 warn!(file = %path.display(), "index file is damaged or of another size and is made again");
-                remove_all(&directory, paths.by_ref())?;
-                remove_all(&directory, [path])?;
+                let mut after = Vec::new();
+                while let Some(file) = files.pop_if(|file| first.is_some_and(|first| file.header.end_offset > first)) {
+                    after.push(file.path().to_owned());
+                }
+                let others = opened.by_ref().map(|(_, path)| path).collect();
+                // in this order: what is left where this is cut off shows the same damage
+                for paths in [after, others, vec![path]] {
+                    remove_all(&directory, paths)?;
+                }
                 break;
             };
-            let last = paths.as_slice().is_empty();
             let behind = file.header.end_offset >= log.max_offset() && file.header.next > 1;
             if behind || (last && !clean) {
                 file.rebuild(log.max_offset(), |offset| store_time_at(log, offset))?;
@@ -90,7 +104,7 @@ impl IndexTable {
                 break;
             }
         }
-        remove_all(&directory, paths)?;
+        remove_all(&directory, opened.map(|(_, path)| path))?;
         info!(files = files.len(), "index opened");
         Ok(Self { directory, shape, files: RwLock::new(files) })
     }
@@ -159,7 +173,7 @@ impl IndexTable {
                 }
                 None => Header::after(0, 0),
             };
-            let file = self.create(header)?;
+            let file = self.create(&files, header)?;
             files.push(file);
         }
         if let Some(file) = files.last_mut() {
@@ -208,19 +222,16 @@ impl IndexTable {
         Ok(resume)
     }
 
-    fn create(&self, header: Header) -> io::Result<IndexFile> {
+    /// Makes a file behind these. Its name is a local time, as with the reference, and behind theirs.
+    fn create(&self, files: &[IndexFile], header: Header) -> io::Result<IndexFile> {
         create_directories(&self.directory)?;
-        let mut time = Timestamp::now();
-        loop {
-            let name = time.to_zoned(TimeZone::system()).strftime("%Y%m%d%H%M%S%3f").to_string();
-            match IndexFile::create(self.directory.join(name), self.shape, header) {
-                // two files within a millisecond
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    time = time.checked_add(jiff::SignedDuration::from_millis(1)).map_err(io::Error::other)?;
-                }
-                made => return made,
-            }
+        let mut name = Timestamp::now().to_zoned(TimeZone::system()).strftime("%Y%m%d%H%M%S%3f").to_string();
+        // two files within a millisecond, and a clock that was set back
+        let last = files.last().and_then(|last| last.path().file_name()?.to_str()?.parse::<u64>().ok());
+        if let Some(last) = last.filter(|last| name.parse().is_ok_and(|name: u64| name <= *last)) {
+            name = format!("{:017}", last + 1);
         }
+        IndexFile::create(self.directory.join(name), self.shape, header)
     }
 }
 
@@ -244,6 +255,17 @@ fn remove_all(directory: &Path, paths: impl IntoIterator<Item = PathBuf>) -> io:
         remove(&path)?;
     }
     sync_directory(directory)
+}
+
+/// Puts files, which come in the order of their names, into that of the log. Names are local times: where a clock was set back,
+/// as each autumn, they tell another order. A file without items, or without a header, leaves all as it is.
+pub fn sort_by_log<T>(files: &mut [T], header: impl Fn(&T) -> Option<Header>) {
+    let range = |file: &T| header(file).and_then(|header| header.range());
+    let Some(mut ranges) = files.iter().map(range).collect::<Option<Vec<_>>>() else { return };
+    ranges.sort_unstable();
+    if ranges.windows(2).all(|two| two[0].1 <= two[1].0) {
+        files.sort_by_key(range);
+    }
 }
 
 /// Files named by a time: 17 digits.

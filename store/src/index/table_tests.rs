@@ -71,6 +71,54 @@ fn keys_are_found_over_files() {
     all_there(&index, &places);
 }
 
+/// Names are local times: each autumn an hour of them comes twice.
+#[test]
+fn a_clock_that_was_set_back_hides_no_key() {
+    let damages = [None, Some(0), Some(1), Some(2), Some(3)];
+    for (moved, damaged) in [2, 3, 4].into_iter().flat_map(|moved| damages.map(|damaged| (moved, damaged))) {
+        let fixture = Fixture::new();
+        let mut places: Vec<_> = (0..40).map(|n| fixture.append(n)).collect();
+        fixture.build(true).stop().unwrap();
+        let mut files = names(fixture.directory.path()).unwrap();
+        files.sort_unstable();
+        assert_eq!(files.len(), 4);
+        for (n, file) in files.iter_mut().enumerate().skip(moved) {
+            let earlier = fixture.directory.path().join(format!("{n:017}"));
+            fs::rename(std::mem::replace(file, earlier.clone()), earlier).unwrap();
+        }
+        if let Some(damaged) = damaged {
+            let file = fs::File::options().write(true).open(&files[damaged]).unwrap();
+            std::os::unix::fs::FileExt::write_all_at(&file, &[0; 40], 0).unwrap();
+        }
+        let index = fixture.build(true);
+        all_there(&index, &places);
+        places.extend((40..60).map(|n| fixture.append(n)));
+        all_there(&index, &places);
+        index.stop().unwrap();
+        all_there(&fixture.build(true), &places);
+    }
+}
+
+/// As long as it is behind, each file is named behind the one before.
+#[test]
+fn files_are_named_in_order_whatever_the_clock_says() {
+    let fixture = Fixture::new();
+    for n in 0..13 {
+        fixture.append(n);
+    }
+    fixture.build(true).stop().unwrap();
+    let [first, second] = names(fixture.directory.path()).unwrap().try_into().unwrap();
+    let last = std::cmp::max(&first, &second);
+    fs::rename(last, fixture.directory.path().join("99991231235959999")).unwrap();
+    for n in 13..40 {
+        fixture.append(n);
+    }
+    fixture.build(true).stop().unwrap();
+    let mut later = names(fixture.directory.path()).unwrap();
+    later.retain(|path| path.file_name().unwrap().to_str().unwrap() > "99991231235959999");
+    assert_eq!(later.len(), 2);
+}
+
 #[test]
 fn times_and_numbers_limit() {
     let fixture = Fixture::new();
