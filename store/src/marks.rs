@@ -14,8 +14,6 @@ use crate::files::{self, sync_directory};
 #[derive(Debug)]
 pub struct StoreLock {
     file: File,
-    /// When the file was written before, ns since 1970.
-    former: i64,
 }
 
 impl StoreLock {
@@ -30,26 +28,25 @@ impl StoreLock {
         let path = root.join("lock");
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(files::named(&path))?;
-        if !lock(&file, libc::F_WRLCK)? {
-            return Ok(None);
-        }
-        let former = written_at(&file)?;
-        // every broker does this at its start, so that the next one can tell
-        file.write_all_at(b"lock", 0)?;
-        Ok(Some(Self { file, former }))
+        Ok(lock(&file, libc::F_WRLCK)?.then_some(Self { file }))
     }
 
-    /// When the store was taken, ns since 1970.
+    /// Writes the file, as the reference does at each start: who had the store before can tell that it went to another. Who
+    /// gets it back from itself leaves the file as it is, so that no start that came to nothing is taken for somebody else's.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn claim(&self) -> io::Result<()> {
+        self.file.write_all_at(b"lock", 0)
+    }
+
+    /// When the store last went to another, ns since 1970.
     ///
     /// # Errors
     /// The file cannot be looked at.
     pub fn taken_at(&self) -> io::Result<i64> {
-        written_at(&self.file)
-    }
-
-    /// When the store was last taken before, ns since 1970, by this broker or another.
-    pub fn taken_before_at(&self) -> i64 {
-        self.former
+        let metadata = self.file.metadata()?;
+        Ok(metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()))
     }
 
     /// Holds the store for reading, together with others who read; nothing is written. `None` when a broker has it.
@@ -58,14 +55,8 @@ impl StoreLock {
     /// There is no lock file ([`io::ErrorKind::NotFound`]: no broker ever had the store), or its file system has no locks.
     pub fn share(root: &Path) -> io::Result<Option<Self>> {
         let file = File::open(root.join("lock"))?;
-        let former = written_at(&file)?;
-        Ok(lock(&file, libc::F_RDLCK)?.then_some(Self { file, former }))
+        Ok(lock(&file, libc::F_RDLCK)?.then_some(Self { file }))
     }
-}
-
-fn written_at(file: &File) -> io::Result<i64> {
-    let metadata = file.metadata()?;
-    Ok(metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()))
 }
 
 /// Locks the first byte of a file, unless somebody else has it.
@@ -103,9 +94,11 @@ impl AbortMark {
 
     /// Sets the mark, on disk when this returns.
     pub fn set(&self) -> io::Result<()> {
-        let file = File::create(&self.path).map_err(files::named(&self.path))?;
-        files::write_all_at(&file, std::process::id().to_string().as_bytes(), 0)?;
-        files::sync(&file)?;
+        let written = File::create(&self.path).and_then(|file| {
+            files::write_all_at(&file, std::process::id().to_string().as_bytes(), 0)?;
+            files::sync(&file)
+        });
+        written.map_err(files::named(&self.path))?;
         self.sync_directory()
     }
 
@@ -134,17 +127,28 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let first = StoreLock::take(root.path()).unwrap().unwrap();
         assert!(StoreLock::take(root.path()).unwrap().is_none());
-        assert_eq!(fs::read(root.path().join("lock")).unwrap(), b"lock");
         assert!(StoreLock::share(root.path()).unwrap().is_none());
         drop(first);
         let readers = [(); 2].map(|()| StoreLock::share(root.path()).unwrap().unwrap());
         assert!(StoreLock::take(root.path()).unwrap().is_none());
         drop(readers);
-        let taken_at = fs::metadata(root.path().join("lock")).unwrap().modified().unwrap();
+        assert!(StoreLock::take(root.path()).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_claim_alone_changes_the_time() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("lock");
+        let first = StoreLock::take(root.path()).unwrap().unwrap();
+        first.claim().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"lock");
+        let long_ago = UNIX_EPOCH + Duration::from_nanos(1_000_000_007);
+        File::options().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
+        drop(first);
         let second = StoreLock::take(root.path()).unwrap().unwrap();
-        let former = Duration::from_nanos(second.taken_before_at() as u64);
-        assert_eq!(taken_at.duration_since(UNIX_EPOCH).unwrap(), former);
-        assert!(second.taken_at().unwrap() >= second.taken_before_at());
+        assert_eq!(second.taken_at().unwrap(), 1_000_000_007);
+        second.claim().unwrap();
+        assert!(second.taken_at().unwrap() > 1_000_000_007);
     }
 
     #[test]

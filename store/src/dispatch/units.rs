@@ -20,8 +20,8 @@ pub(super) struct QueueBuilder {
     pub(super) light_queues: bool,
     pub(super) listener: Option<Arc<dyn ArrivalListener>>,
     pub(super) bit_maps: Option<Arc<dyn BitMaps>>,
-    /// Where the walk began, while it still can begin earlier: a gap in a queue that ends before it is no gap of the log,
-    /// but units that are missing.
+    /// Where the walk began, while it still can begin earlier: a gap in a queue that ends before it, or is empty, is no gap
+    /// of the log, but units that are missing.
     pub(super) began: Option<i64>,
     /// Physical offset before which records are dispatched once more: those of topics that are not there any more make no
     /// queue.
@@ -74,10 +74,13 @@ impl QueueBuilder {
         if is_gone || self.queues.is_of_deleted(topic, position) {
             return Ok(());
         }
-        let appended = self
-            .queues
-            .get_or_create(topic, queue_id)
-            .and_then(|queue| self.append(record, &queue, offset, unit).map(|appended| (queue, appended)));
+        let missing = |behind| Err(DispatchError::UnitsMissing { position, behind });
+        let queue = match self.queues.get_or_create(topic, queue_id) {
+            Ok(queue) if self.began.is_some() && queue.lacks_first(offset) => return missing(-1),
+            queue => queue,
+        };
+        let appended =
+            queue.and_then(|queue| self.append(record, &queue, offset, unit).map(|appended| (queue, appended)));
         match appended {
             Ok((queue, Appended::Added)) => {
                 if let Some(listener) = &self.listener {
@@ -94,7 +97,7 @@ impl QueueBuilder {
             Ok((queue, Appended::Held)) => {
                 let behind = queue.max_physical_offset();
                 if self.began.is_some_and(|began| behind < began) {
-                    return Err(DispatchError::UnitsMissing { position, behind });
+                    return missing(behind);
                 }
             }
             Ok(_) => {}

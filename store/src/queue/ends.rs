@@ -128,19 +128,36 @@ impl KnownEnds {
         self.taken_at = taken_at;
     }
 
-    /// Writes down how far the queues are on disk and what was deleted, unless that is what stands there. Where that fails,
-    /// what queues lose until the next time is not noticed.
-    pub fn note(&mut self, queues: &QueueTable) {
-        let known = Known {
+    /// Writes down how far the queues are on disk and what was deleted, unless that is what stands there. Says whether it stands
+    /// there now: where it does not, what queues lose until the next time is not noticed.
+    pub fn note(&mut self, queues: &QueueTable) -> bool {
+        let written = self.write(&self.known(queues));
+        if let Err(error) = &written {
+            warn!(%error, "how far the queues are on disk is not written down");
+        }
+        written.is_ok()
+    }
+
+    /// The same before a topic's queues go, whose records before `log_end` are to make none again.
+    ///
+    /// # Errors
+    /// It may not stand there.
+    pub fn note_deleted(&mut self, queues: &QueueTable, topic: &str, log_end: i64) -> io::Result<()> {
+        let mut known = self.known(queues);
+        known.deleted.retain(|(other, _)| other != topic);
+        known.deleted.push((topic.to_owned(), log_end));
+        known.ends.retain(|end| end.topic != topic);
+        self.write(&known)
+    }
+
+    fn known(&self, queues: &QueueTable) -> Known {
+        Known {
             taken_at: self.taken_at,
             version: queues.version(),
             last_record: self.last_record,
             synced_record: self.synced_record,
             deleted: queues.deleted(),
             ends: queues.durable_ends(),
-        };
-        if let Err(error) = self.write(&known) {
-            warn!(%error, "how far the queues are on disk is not written down");
         }
     }
 

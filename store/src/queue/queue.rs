@@ -341,6 +341,11 @@ impl Queue {
         self.next.store(max, Ordering::Relaxed);
     }
 
+    /// Whether no record was ever put into it, and that of an offset would not be its first.
+    pub(crate) fn lacks_first(&self, offset: i64) -> bool {
+        self.is_empty() && offset > self.max.load(Ordering::Relaxed).max(0)
+    }
+
     /// Whether no record was ever put into it.
     fn is_empty(&self) -> bool {
         self.max_physical.load(Ordering::Relaxed) < 0

@@ -168,12 +168,9 @@ impl Store {
         if self.queues.queues(topic).is_empty() {
             return Ok(false);
         }
-        let mut deleted = self.queues.deleted();
-        deleted.retain(|(other, _)| other != topic);
-        deleted.push((topic.to_owned(), log_end));
         // on disk before anything is gone: no start makes the queues again from the log
         known_ends.reached(self.dispatch.progress(), None);
-        known_ends.forget(deleted)?;
+        known_ends.note_deleted(&self.queues, topic, log_end)?;
         self.queues.delete_topic(topic, log_end)
     }
 

@@ -99,8 +99,11 @@ impl Store {
         let (min, end) = (log.min_offset(), log.max_offset());
 
         let (mut known_ends, mut once) = KnownEnds::open(&root).map_err(io)?;
-        let only_ours = once.taken_at == lock.taken_before_at();
-        known_ends.taken(lock.taken_at().map_err(io)?);
+        let only_ours = once.taken_at == lock.taken_at().map_err(io)?;
+        if !only_ours {
+            lock.claim().map_err(files::named(&root.join("lock"))).map_err(io)?;
+            known_ends.taken(lock.taken_at().map_err(io)?);
+        }
         let same_until = once.limit_to(&*log).map_err(io)?;
         // Before anything is derived or appended: from here on a stop is an unclean one.
         let repair = Repair::new(&checkpoint, known_ends, once, same_until, only_ours);
@@ -117,7 +120,8 @@ impl Store {
             let dispatch = Arc::new(derived.dispatch.with_listener(Arc::clone(&hooks.listener)));
             let queues = derived.queues;
             let ends = Arc::clone(&repair.known_ends);
-            let synced = Synced::new(Arc::clone(&log), Arc::clone(&queues), Arc::clone(&checkpoint), ends);
+            let thorough = flush_intervals(config).thorough;
+            let synced = Synced::new(Arc::clone(&log), Arc::clone(&queues), Arc::clone(&checkpoint), ends, thorough);
             // first: what fails here is to leave everything as it was, and the flush writes
             let index = index.map(|index| start_index(index, &log, &checkpoint, tell_every)).transpose().map_err(io)?;
             let threads = start_threads(config, &queues, &dispatch, synced, waker, index).map_err(io)?;

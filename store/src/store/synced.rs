@@ -19,18 +19,23 @@ pub(super) struct Synced {
     known_ends: Arc<Mutex<KnownEnds>>,
     /// When the ends of queues were last written down.
     written: Mutex<Option<Instant>>,
+    /// Time between two writes of them.
+    every: Duration,
     /// Synced in the queues, not yet in the log.
     ahead: Mutex<Option<Progress>>,
 }
 
 impl Synced {
+    /// `thorough`: how often queues are brought to disk, however little there is (flushConsumeQueueThoroughInterval).
     pub(super) fn new(
         log: Arc<CommitLog>,
         queues: Arc<QueueTable>,
         checkpoint: Arc<Checkpoint>,
         known_ends: Arc<Mutex<KnownEnds>>,
+        thorough: Duration,
     ) -> Self {
-        Self { log, queues, checkpoint, known_ends, written: Mutex::default(), ahead: Mutex::default() }
+        let every = thorough.min(ENDS);
+        Self { log, queues, checkpoint, known_ends, written: Mutex::default(), every, ahead: Mutex::default() }
     }
 
     /// The queues are on disk up to a place.
@@ -47,33 +52,35 @@ impl Synced {
             _ => Some(progress),
         };
         drop(ahead);
+        self.known_ends.lock().reached(progress, reached);
+        // first: what a queue loses of records that a start does not look at again shows there alone
+        let is_noted = self.write_ends();
         let updated = self.checkpoint.update(|positions| {
             positions.log_timestamp = positions.log_timestamp.max(log_timestamp);
             if progress.store_timestamp > 0 {
                 positions.queue_timestamp = progress.store_timestamp;
                 positions.dispatched_record = progress.last_record;
             }
-            if let Some(reached) = reached.filter(|reached| reached.store_timestamp > 0) {
+            if let Some(reached) = reached.filter(|reached| is_noted && reached.store_timestamp > 0) {
                 positions.synced_record = Some(reached.last_record);
             }
         });
         if let Err(error) = updated {
             error!(%error, path = %self.checkpoint.path().display(), "the checkpoint is not written");
         }
-        self.known_ends.lock().reached(progress, reached);
-        self.write_ends();
     }
 
-    /// Writes down how far the queues are on disk, from time to time.
-    fn write_ends(&self) {
+    /// Writes down how far the queues are on disk, from time to time; says whether it did.
+    fn write_ends(&self) -> bool {
         let mut written = self.written.lock();
-        if written.is_some_and(|written| written.elapsed() < ENDS) {
-            return;
+        if written.is_some_and(|written| written.elapsed() < self.every) {
+            return false;
         }
         *written = Some(Instant::now());
-        self.known_ends.lock().note(&self.queues);
+        self.known_ends.lock().note(&self.queues)
     }
 }
 
-/// Time between two writes of the ends of queues.
+/// Time between two writes of the ends of queues, and of the record from which on a start looks at the log again, where queues are not
+/// brought to disk more often.
 const ENDS: Duration = Duration::from_secs(10);

@@ -4,13 +4,13 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use apogee_remoting::message::record::entries;
-use apogee_store::GetRequest;
-use apogee_store::queue::KnownEnds;
+use apogee_store::{GetRequest, Positions, Store};
 use tempfile::TempDir;
 
-use super::{ALL, MESSAGES, Topics, append, count, filled, open, overwrite, set_abort};
+use super::{ALL, MESSAGES, Topics, append, config, count, filled, hooks, open, overwrite, set_abort};
 
 fn check(root: &Path) {
     // the second time as a kill in the middle of the first leaves it, the third time after a clean stop
@@ -51,20 +51,65 @@ fn a_queue_whose_folder_is_gone_comes_back() {
 fn a_queue_whose_folder_is_lost_after_a_change_of_topics_and_a_kill_comes_back() {
     for gone in ["T/0", "T", "U"] {
         let root = filled();
-        let taken_at = || KnownEnds::open(root.path()).unwrap().1.taken_at;
-        let former = taken_at();
         let store = open(root.path(), ALL);
         append(&store, "V", 0, 0);
-        while taken_at() == former {
-            thread::yield_now();
-        }
         drop(store);
         fs::remove_dir_all(root.path().join("consumequeue").join(gone)).unwrap();
-        let store = open(root.path(), Topics { version: 2, ..ALL });
+        let topics = Topics { version: 2, ..ALL };
+        // a start that comes to nothing, for the log's disk is not there yet
+        let (log, away) = (root.path().join("commitlog"), root.path().join("away"));
+        fs::rename(&log, &away).unwrap();
+        fs::write(&log, "").unwrap();
+        Store::open(&config(root.path()), hooks(topics)).err().unwrap();
+        fs::remove_file(&log).unwrap();
+        fs::rename(&away, &log).unwrap();
+        let store = open(root.path(), topics);
         for (topic, queue_id, messages) in [("T", 0, MESSAGES), ("T", 1, MESSAGES), ("U", 0, MESSAGES), ("V", 0, 1)] {
             assert_eq!(count(&store, topic, queue_id), messages, "{topic} {queue_id} without {gone}");
         }
     }
+}
+
+/// A queue that is younger than what was last written down of all queues.
+#[test]
+fn a_young_queue_whose_folder_is_lost_after_a_kill_comes_back() {
+    for deleted in [false, true] {
+        let root = filled();
+        let store = open(root.path(), ALL);
+        let dispatched = || Positions::read(root.path()).unwrap().unwrap().dispatched_record;
+        let append_some = |range: std::ops::Range<usize>| {
+            range.clone().for_each(|n| append(&store, "V", 0, n));
+            let end = store.max_physical_offset();
+            let deadline = Instant::now() + Duration::from_secs(30);
+            // on disk, so that the next start does not look at all of it again
+            while dispatched() + 200 < end {
+                assert!(Instant::now() < deadline);
+                thread::yield_now();
+            }
+        };
+        append_some(0..10);
+        append_some(10..20);
+        if deleted {
+            // what is known of the others is kept
+            store.delete_topic("U").unwrap();
+        }
+        drop(store);
+        fs::remove_dir_all(root.path().join("consumequeue/V")).unwrap();
+        let store = open(root.path(), Topics { gone: if deleted { "U" } else { "" }, version: 2 });
+        assert_eq!((count(&store, "V", 0), count(&store, "T", 0)), (20, MESSAGES), "{deleted}");
+    }
+}
+
+/// Where nothing was written down, the first message that follows shows that there are others.
+#[test]
+fn a_lost_queue_of_which_nothing_is_known_comes_back_with_its_next_message() {
+    let root = filled();
+    let store = open(root.path(), ALL);
+    append(&store, "T", 0, MESSAGES);
+    drop(store);
+    fs::remove_dir_all(root.path().join("consumequeue/T")).unwrap();
+    fs::remove_file(root.path().join("queueEnds")).unwrap();
+    assert_eq!(count(&open(root.path(), ALL), "T", 0), MESSAGES + 1);
 }
 
 #[test]

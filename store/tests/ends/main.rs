@@ -56,7 +56,11 @@ fn config(root: &Path) -> MessageStoreConfig {
 }
 
 fn open(root: &Path, topics: Topics) -> Arc<Store> {
-    Store::open(&config(root), Hooks { queue_kinds: Arc::new(topics), ..Hooks::default() }).unwrap()
+    Store::open(&config(root), hooks(topics)).unwrap()
+}
+
+fn hooks(topics: Topics) -> Hooks {
+    Hooks { queue_kinds: Arc::new(topics), ..Hooks::default() }
 }
 
 fn append(store: &Store, topic: &str, queue_id: i32, n: usize) {
