@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use thiserror::Error;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::CommitLog;
 use super::options::LogOptions;
@@ -42,6 +42,12 @@ impl RecoverFrom {
             synced_timestamp: positions.synced_timestamp(),
             tell_every,
         }
+    }
+
+    /// Physical offset of a record that was on disk, where the log ends before it.
+    fn lost(&self, end: i64) -> Option<i64> {
+        let dispatched = self.dispatched_record.filter(|_| self.clean);
+        [self.synced_record, dispatched].into_iter().flatten().filter(|record| *record >= end).max()
     }
 }
 
@@ -86,6 +92,14 @@ impl CommitLog {
         let (from, not_older) = start(&mut scan, &segments, known).map_err(io)?;
         let found = scan.run(from, not_older, i64::MAX, known.tell_every).map_err(io)?;
         info!(from, end = found.end, clean = known.clean, "commit log checked");
+        if let Some(record) = known.lost(found.end) {
+            error!(
+                record,
+                end = found.end,
+                "the commit log ends before a message that was on disk at the last stop: look for missing files and \
+                 directories before new messages take their place"
+            );
+        }
         segments.delete_from(found.end + 1)?;
         // Behind the end everything must be zero: what is appended there later must not run into old bytes that look
         // like a record.
@@ -143,3 +157,17 @@ fn start(scan: &mut Scan<'_>, segments: &Segments, known: RecoverFrom) -> io::Re
 
 /// Distance kept from the checkpoint's time, ms: as the reference.
 const MARGIN: i64 = 3000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_ends_before_what_was_on_disk_lost_something() {
+        let known = RecoverFrom { synced_record: Some(100), dispatched_record: Some(300), ..RecoverFrom::default() };
+        assert_eq!((known.lost(101), known.lost(100), known.lost(0)), (None, Some(100), Some(100)));
+        let known = RecoverFrom { clean: true, ..known };
+        assert_eq!((known.lost(301), known.lost(101), known.lost(0)), (None, Some(300), Some(300)));
+        assert_eq!(RecoverFrom { clean: true, ..RecoverFrom::default() }.lost(0), None);
+    }
+}
