@@ -4,6 +4,7 @@ import json
 import pathlib
 import struct
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "differential"))
 
@@ -26,7 +27,13 @@ class Broker:
         self.connection = Connection(address, LONGEST)
 
     def ask(self, code, fields=None, body=b"", good=(SUCCESS,)):
-        answer = self.connection.request(LONGEST, code=code, fields=fields or {}, body=body)
+        deadline = time.monotonic() + LONGEST
+        while True:
+            answer = self.connection.request(LONGEST, code=code, fields=fields or {}, body=body)
+            # the reference on a busy machine: it has not begun with the request
+            is_busy = not isinstance(answer, str) and "TIMEOUT_CLEAN_QUEUE" in (answer.get("remark") or "")
+            if not is_busy or time.monotonic() > deadline:
+                break
         if isinstance(answer, str) or answer["code"] not in good:
             raise Refused(f"request {code} {fields}: {answer}"[:600])
         return answer
