@@ -56,6 +56,7 @@ fn loaded(records: &dyn RecordAt, log_min: i64, log_end: i64, clean: bool) -> Lo
         clean,
         ours: log_end,
         checked_from: log_end,
+        checked_behind: 0,
         dispatched: 0,
         known_ends: &[],
         same_topics: true,

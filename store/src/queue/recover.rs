@@ -39,6 +39,8 @@ pub struct Loaded<'a> {
     /// After an unclean stop, the physical offset from which on records were checked. What is in queues from there on
     /// may be of a former end of the log, or of records that were lost: it is made again.
     pub checked_from: i64,
+    /// Physical offset behind the first of them.
+    pub checked_behind: i64,
     /// Physical offset behind the last record that was dispatched before a clean stop, 0 if unknown. What is before
     /// it and in no queue belongs to a topic that was deleted.
     pub dispatched: i64,

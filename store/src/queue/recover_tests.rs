@@ -31,6 +31,7 @@ fn log(records: i64, clean: bool) -> Loaded<'static> {
         clean,
         ours: end,
         checked_from: end,
+        checked_behind: 0,
         dispatched: 0,
         known_ends: &[],
         same_topics: true,

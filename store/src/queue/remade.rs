@@ -5,6 +5,7 @@ use std::io;
 
 use tracing::info;
 
+use super::ends::KnownEnd;
 use super::entry::Entry;
 use super::recover::Loaded;
 use super::table::QueueTable;
@@ -17,12 +18,18 @@ impl QueueTable {
     pub(super) fn find_remade(&self, log: Loaded<'_>) -> io::Result<()> {
         for ends in log.known_ends.chunk_by(|a, b| a.topic == b.topic) {
             let topic = &ends[0].topic;
-            let last = ends.iter().map(|end| end.max_physical).max().unwrap_or(-1);
+            let is_known = self.is_known(topic);
+            // An unclean start takes back units of records that it checks. It may have been cut off before all were there again.
+            let is_there = |end: &&KnownEnd| {
+                let is_before = end.max_physical <= log.checked_from;
+                log.clean || !is_known || is_before || end.max > 1 && end.max_physical <= log.checked_behind
+            };
+            let last = ends.iter().filter(is_there).map(|end| end.max_physical).max().unwrap_or(-1);
             if last <= log.log_min {
                 continue;
             }
             let former_end = match self.begins_at(topic)? {
-                Begins::Nowhere if log.clean || !self.is_known(topic) => log.log_end,
+                Begins::Nowhere if log.clean || !is_known => log.log_end,
                 // units of the new topic may have been lost
                 Begins::Nowhere => last,
                 Begins::At(first) if first >= last => first,

@@ -251,6 +251,7 @@ impl Derived {
             clean: known.clean,
             ours: repair.same_until,
             checked_from,
+            checked_behind: behind(log, Some(checked_from)).map_err(io)?,
             dispatched,
             known_ends: if is_built_anew { &[] } else { &repair.once.ends },
             same_topics: repair.only_ours || repair.once.version == hooks.queue_kinds.version(),

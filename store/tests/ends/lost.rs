@@ -1,10 +1,10 @@
 //! Queues that lost units, or all their files, get them back at the next start.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use apogee_remoting::message::record::entries;
 use apogee_store::{GetRequest, Positions, Store};
@@ -110,6 +110,32 @@ fn a_lost_queue_of_which_nothing_is_known_comes_back_with_its_next_message() {
     fs::remove_dir_all(root.path().join("consumequeue/T")).unwrap();
     fs::remove_file(root.path().join("queueEnds")).unwrap();
     assert_eq!(count(&open(root.path(), ALL), "T", 0), MESSAGES + 1);
+}
+
+/// A start after a kill takes units back that it makes again, and may be cut off when some are on disk again: that the topic begins
+/// later does not mean that it was made anew elsewhere.
+#[test]
+fn units_that_a_start_took_back_are_no_deletion() {
+    let root = filled();
+    let kept = fs::read(root.path().join("queueEnds")).unwrap();
+    let store = open(root.path(), ALL);
+    (0..20).for_each(|n| append(&store, "T", 2, n));
+    store.close().unwrap();
+    drop(store);
+    // as of before the last run, by somebody else or with another clock
+    fs::write(root.path().join("queueEnds"), kept).unwrap();
+    File::options().write(true).open(root.path().join("lock")).unwrap().set_modified(UNIX_EPOCH).unwrap();
+    fs::remove_file(root.path().join("checkpoint")).unwrap();
+    set_abort(root.path());
+    for queue in ["0", "1"] {
+        for file in fs::read_dir(root.path().join("consumequeue/T").join(queue)).unwrap() {
+            let path = file.unwrap().path();
+            fs::write(&path, vec![0; fs::metadata(&path).unwrap().len() as usize]).unwrap();
+        }
+    }
+    let store = open(root.path(), Topics { version: 2, ..ALL });
+    let found = [0, 1, 2].map(|queue_id| count(&store, "T", queue_id));
+    assert_eq!(found, [MESSAGES, MESSAGES, 20]);
 }
 
 #[test]
