@@ -46,6 +46,7 @@ def migrate_with_slave(folder, seed, version):
         # The reference makes the next file ahead: of those that messages are in, all but the last.
         for file in files[:old.log_end() // FILE_SIZE]:
             shutil.copy2(file, new.home / "store/commitlog")
+        wait(lambda: copied(old.home / "store/config", new.home / "store/config"), "the folder with the tables is copied")
         new.start().ready()
         for offset, _ in enumerate(("forward", "back"), start=10):
             pair.caught_up(moving=True)
@@ -72,6 +73,14 @@ def migrate_with_slave(folder, seed, version):
         if version == "5.5.0":
             diff(old.home / "store", new.home / "store")
         return all_there(old, load)
+
+
+def copied(folder, to):
+    """Copies a folder, if no file of it is just being replaced."""
+    try:
+        return shutil.copytree(folder, to, ignore=shutil.ignore_patterns("*.tmp"), dirs_exist_ok=True)
+    except shutil.Error:
+        return None
 
 
 def all_there(broker, load):
