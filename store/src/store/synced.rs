@@ -17,9 +17,9 @@ pub(super) struct Synced {
     queues: Arc<QueueTable>,
     checkpoint: Arc<Checkpoint>,
     known_ends: Arc<Mutex<KnownEnds>>,
-    /// When the ends of queues were last written down.
-    written: Mutex<Option<Instant>>,
-    /// Time between two writes of them.
+    /// When the ends of queues were last written down, and up to where the log was dispatched then.
+    written: Mutex<Option<(Instant, i64)>>,
+    /// Longest time between two writes of them.
     every: Duration,
     /// Synced in the queues, not yet in the log.
     ahead: Mutex<Option<Progress>>,
@@ -54,7 +54,7 @@ impl Synced {
         drop(ahead);
         self.known_ends.lock().reached(progress, reached);
         // first: what a queue loses of records that a start does not look at again shows there alone
-        let is_noted = self.write_ends();
+        let is_noted = self.write_ends(progress.position);
         let updated = self.checkpoint.update(|positions| {
             positions.log_timestamp = positions.log_timestamp.max(log_timestamp);
             if progress.store_timestamp > 0 {
@@ -71,16 +71,18 @@ impl Synced {
     }
 
     /// Writes down how far the queues are on disk, from time to time; says whether it did.
-    fn write_ends(&self) -> bool {
+    fn write_ends(&self, position: i64) -> bool {
         let mut written = self.written.lock();
-        if written.is_some_and(|written| written.elapsed() < self.every) {
+        if written.is_some_and(|(when, at)| when.elapsed() < self.every && position - at < STRETCH) {
             return false;
         }
-        *written = Some(Instant::now());
+        *written = Some((Instant::now(), position));
         self.known_ends.lock().note(&self.queues)
     }
 }
 
-/// Time between two writes of the ends of queues, and of the record from which on a start looks at the log again, where queues are not
-/// brought to disk more often.
+/// Longest time between two writes of the ends of queues, and of the record from which on a start looks at the log again, where
+/// queues are not brought to disk more often.
 const ENDS: Duration = Duration::from_secs(10);
+/// Bytes of the log after which they are written sooner: a start after a kill looks at not much more.
+const STRETCH: i64 = 256 << 20;
