@@ -101,7 +101,10 @@ pub(crate) fn memory_limit() -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
+    use crate::files::watch::{Act, Answer, Watch, Watcher};
     use crate::log::AppendError;
 
     /// B17 (2398, 1400, alibaba/rocketmq 331): after the disk had room again the queue stayed closed until a restart.
@@ -117,6 +120,38 @@ mod tests {
         space.warning_level.store(100, Ordering::Relaxed);
         space.check(&gate);
         assert_eq!(gate.check(), Ok(()));
+    }
+
+    /// As full as their names say.
+    struct Disks;
+
+    impl Watcher for Disks {
+        fn before(&self, _: Act<'_>, _: &Path) -> io::Result<Answer> {
+            Ok(Answer::GoOn)
+        }
+
+        fn used_percent(&self, directory: &Path) -> Option<i32> {
+            directory.file_name()?.to_str()?.parse().ok()
+        }
+    }
+
+    /// Of the log's directories the one with most room counts, and that of all the rest for itself, as in the reference.
+    #[test]
+    fn one_directory_with_room_is_enough() {
+        let folder = tempfile::tempdir().unwrap();
+        let _watch = Watch::new(folder.path(), Arc::new(Disks));
+        for (log, root, most_used, taken) in [
+            (["95", "80", "91"].as_slice(), "10", 80, true),
+            (&["95", "91"], "10", 91, false),
+            (&["95", "90"], "10", 90, true),
+            (&["40"], "91", 91, false),
+        ] {
+            let log: Vec<_> = log.iter().map(|name| folder.path().join(name)).collect();
+            let space = Space::new(&log, &folder.path().join(root), 90);
+            let gate = Gate::default();
+            space.check(&gate);
+            assert_eq!((space.most_used_percent(), gate.check().is_ok()), (Some(most_used), taken), "{log:?} {root}");
+        }
     }
 
     #[test]

@@ -7,11 +7,15 @@ use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Draft;
-use apogee_store::{Hooks, Store};
+use apogee_store::{Hooks, OpenError, Store};
 
 const FILE: i64 = 16 * 1024;
 
 fn open(root: &Path, directories: &[&str], read_only: &[&str]) -> Arc<Store> {
+    try_open(root, directories, read_only).unwrap()
+}
+
+fn try_open(root: &Path, directories: &[&str], read_only: &[&str]) -> Result<Arc<Store>, OpenError> {
     let list =
         |names: &[&str]| names.iter().map(|name| root.join(name).display().to_string()).collect::<Vec<_>>().join(",");
     let config = MessageStoreConfig {
@@ -21,7 +25,7 @@ fn open(root: &Path, directories: &[&str], read_only: &[&str]) -> Arc<Store> {
         mapped_file_size_commit_log: FILE as i32,
         ..MessageStoreConfig::default()
     };
-    Store::open(&config, Hooks::default()).unwrap()
+    Store::open(&config, Hooks::default())
 }
 
 /// Writes messages until the log is in its `files`th file, and returns where they are.
@@ -63,4 +67,27 @@ fn files_go_round_and_a_retired_directory_is_only_read() {
     assert_eq!(files(&root.path().join("a")), before);
     assert!(files(&root.path().join("b")).contains(&6));
     assert!(files(&root.path().join("c")).contains(&5));
+}
+
+/// A directory whose disk is not mounted: the file that is missing is named, and with the disk all is there again. A retired one
+/// that is empty may go for good.
+#[test]
+fn a_directory_that_is_not_there_is_noticed() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path(), &["a", "b"], &[]);
+    let places = fill(&store, 4);
+    store.close().unwrap();
+    drop(store);
+    let [b, away] = ["b", "away"].map(|name| root.path().join(name));
+    let before = files(&root.path().join("a"));
+    fs::rename(&b, &away).unwrap();
+    let error = try_open(root.path(), &["a", "b"], &[]).err().unwrap().to_string();
+    assert!(error.contains(&format!("file {FILE:020} is missing")), "{error}");
+    assert_eq!(files(&root.path().join("a")), before);
+    fs::remove_dir(&b).unwrap();
+    fs::rename(&away, &b).unwrap();
+    let store = open(root.path(), &["a", "b"], &["gone"]);
+    for place in places {
+        assert!(store.record_at(place).unwrap().is_some(), "{place}");
+    }
 }

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Draft;
@@ -98,4 +98,16 @@ fn a_full_disk_takes_young_files_some_at_a_time_but_never_the_last() {
     assert_eq!(store.expire(&config, full).unwrap().log, 0);
     assert_eq!((store.min_physical_offset(), store.max_physical_offset()), (5 * 16 * 1024, end));
     assert_eq!(get(&store, store.min_offset("T", 0)).status, GetStatus::Found);
+}
+
+/// So that a disk which frees many blocks at once does not hold up those who write.
+#[test]
+fn files_go_with_a_pause_between_them() {
+    let root = tempfile::tempdir().unwrap();
+    let config = MessageStoreConfig { delete_commit_log_files_interval: 40, ..config(root.path()) };
+    let store = filled(&config);
+    let full = ExpiryRound { used_percent: Some(86), by_hand: false, ..BY_HAND };
+    let started = Instant::now();
+    assert_eq!(store.expire(&config, full).unwrap().log, 5);
+    assert!(started.elapsed() >= Duration::from_millis(4 * 40));
 }

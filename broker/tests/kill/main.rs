@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod acknowledged;
+mod buffer;
 mod delay;
 #[path = "../harness/mod.rs"]
 mod harness;
