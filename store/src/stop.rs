@@ -18,7 +18,12 @@ impl Stop {
         self.changed.notify_all();
     }
 
-    /// Waits for the interval or the word; tells whether it was said.
+    /// Ends a wait early.
+    pub(crate) fn nudge(&self) {
+        self.changed.notify_all();
+    }
+
+    /// Waits for the interval, the word or a nudge; tells whether the word was said.
     pub(crate) fn wait(&self, interval: Duration) -> bool {
         let mut said = self.said.lock();
         if !*said {

@@ -6,6 +6,7 @@
 mod arrival;
 mod bit_map;
 mod delay;
+mod feed;
 mod flush;
 mod progress;
 mod thread;
@@ -15,6 +16,7 @@ mod walk;
 pub use arrival::{Arrival, ArrivalListener};
 pub use bit_map::BitMaps;
 pub use delay::DelayLevels;
+pub(crate) use feed::{Feed, Known};
 pub use flush::{FlushIntervals, QueueFlusher};
 pub use progress::Progress;
 pub use thread::{Dispatcher, Waker};

@@ -8,6 +8,7 @@ use tracing::error;
 use super::arrival::{Arrival, ArrivalListener};
 use super::bit_map::BitMaps;
 use super::delay::DelayLevels;
+use super::feed::{Told, ToldUnit};
 use super::walk::DispatchError;
 use crate::queue::{Appended, Entry, Queue, QueueKind, QueueTable, Unit, is_queued};
 use crate::read::record::RecordFields;
@@ -82,18 +83,7 @@ impl QueueBuilder {
         let appended =
             queue.and_then(|queue| self.append(record, &queue, offset, unit).map(|appended| (queue, appended)));
         match appended {
-            Ok((queue, Appended::Added)) => {
-                if let Some(listener) = &self.listener {
-                    listener.arrived(&Arrival {
-                        topic,
-                        queue_id,
-                        max_offset: queue.max_offset(),
-                        tags_code: unit.tags_code,
-                        store_timestamp: record.store_timestamp,
-                        properties: record.properties,
-                    });
-                }
-            }
+            Ok((queue, Appended::Added)) => self.arrived(record, &queue, unit.tags_code),
             Ok((queue, Appended::Held)) => {
                 let behind = queue.max_physical_offset();
                 if self.began.is_some_and(|began| behind < began) {
@@ -110,6 +100,35 @@ impl QueueBuilder {
         Ok(())
     }
 
+    /// Puts the unit of a record that the appender told of; `None` where the record has to be read for that.
+    pub(super) fn put_told(&self, told: &Told, unit: &ToldUnit) -> Option<Added> {
+        let ToldUnit { ref queue, queue_offset: offset, tags_code } = *unit;
+        let unit = Unit { physical_offset: told.physical_offset, size: told.size, tags_code };
+        match queue.append(Entry { offset, count: 1, unit, store_timestamp: told.store_timestamp }, &[]) {
+            // asked for when the unit is there: who begins to wait then finds it
+            Ok(Appended::Added) if self.listener.as_ref().is_some_and(|listener| listener.is_waited_for()) => {
+                Some(Added::IsWaitedFor)
+            }
+            Ok(Appended::Added | Appended::Present) => Some(Added::Unnoticed),
+            // what it means is for who has read the record
+            Ok(Appended::Held | Appended::Doubtful | Appended::Deleted) | Err(_) => None,
+        }
+    }
+
+    /// Tells of a message that can be read now.
+    pub(super) fn arrived(&self, record: &RecordFields<'_>, queue: &Queue, tags_code: i64) {
+        if let Some(listener) = &self.listener {
+            listener.arrived(&Arrival {
+                topic: queue.topic(),
+                queue_id: queue.queue_id(),
+                max_offset: queue.max_offset(),
+                tags_code,
+                store_timestamp: record.store_timestamp,
+                properties: record.properties,
+            });
+        }
+    }
+
     fn append(&self, record: &RecordFields<'_>, queue: &Queue, offset: i64, unit: Unit) -> io::Result<Appended> {
         let (offset, count) = match record.inner_batch().filter(|_| queue.kind() == QueueKind::Batch) {
             Some((base, count)) => (base, count),
@@ -119,4 +138,13 @@ impl QueueBuilder {
         let bit_map = bit_maps.and_then(|bit_maps| bit_maps.bit_map(record)).unwrap_or_default();
         queue.append(Entry { offset, count, unit, store_timestamp: record.store_timestamp }, &bit_map)
     }
+}
+
+/// What became of a unit that was told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Added {
+    /// Nobody waits for it.
+    Unnoticed,
+    /// Somebody may wait for it.
+    IsWaitedFor,
 }

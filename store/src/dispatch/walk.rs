@@ -12,8 +12,9 @@ use tracing::{error, warn};
 use super::arrival::ArrivalListener;
 use super::bit_map::BitMaps;
 use super::delay::DelayLevels;
+use super::feed::{Feed, Line, Listener, Told};
 use super::progress::{Progress as Reached, Published};
-use super::units::QueueBuilder;
+use super::units::{Added, QueueBuilder};
 use crate::progress::Progress;
 use crate::queue::QueueTable;
 use crate::read::RecordSource;
@@ -27,6 +28,16 @@ pub trait RecordConsumer: Send {
     /// # Errors
     /// It could not be taken now. Dispatching stops before it and tries again later.
     fn consume(&mut self, record: &RecordFields<'_>) -> io::Result<()>;
+
+    /// Takes a record of which no more is known than its place, its store time (ms) and the hashes of its keys, as
+    /// [`keys`](crate::index::keys) gives them. `false`: it has to be read.
+    ///
+    /// # Errors
+    /// As [`RecordConsumer::consume`].
+    fn consume_keys(&mut self, physical_offset: i64, store_timestamp: i64, keys: &[i32]) -> io::Result<bool> {
+        let _ = (physical_offset, store_timestamp, keys);
+        Ok(false)
+    }
 }
 
 /// Why dispatching stopped.
@@ -82,7 +93,15 @@ pub struct Dispatch {
     log: Arc<dyn RecordSource>,
     queues: Option<QueueBuilder>,
     published: Published,
-    consumers: Mutex<Vec<Box<dyn RecordConsumer>>>,
+    hands: Mutex<Hands>,
+}
+
+/// What one who walks has in hand.
+#[derive(Default)]
+struct Hands {
+    consumers: Vec<Box<dyn RecordConsumer>>,
+    /// What appends tell, once they do.
+    line: Option<Line>,
 }
 
 impl Dispatch {
@@ -93,7 +112,7 @@ impl Dispatch {
 
     /// Only gives records to consumers: a walk of its own for what is slow to make.
     pub fn without_queues(log: Arc<dyn RecordSource>, position: i64) -> Self {
-        Self { log, queues: None, published: Published::new(position), consumers: Mutex::default() }
+        Self { log, queues: None, published: Published::new(position), hands: Mutex::default() }
     }
 
     /// With these delay levels.
@@ -156,8 +175,14 @@ impl Dispatch {
 
     /// Gives `consumer` every record from the current position on.
     pub fn with_consumer(self, consumer: Box<dyn RecordConsumer>) -> Self {
-        self.consumers.lock().push(consumer);
+        self.hands.lock().consumers.push(consumer);
         self
+    }
+
+    /// Takes what appends tell from now on in place of what it would read.
+    pub(crate) fn listen(&self, feed: Arc<Feed>) {
+        let listener = if self.queues.is_some() { Listener::Queues } else { Listener::Index };
+        self.hands.lock().line = Some(Line::new(feed, listener));
     }
 
     /// Physical offset up to which records are dispatched.
@@ -183,9 +208,9 @@ impl Dispatch {
 
     /// Goes on from another place: a log that lost its end to a new master.
     pub fn reset(&self, position: i64) {
-        let consumers = self.consumers.lock();
+        let hands = self.hands.lock();
         self.published.set(Reached { position, ..self.published.get() });
-        drop(consumers);
+        drop(hands);
     }
 
     /// Dispatches everything that is in the log.
@@ -217,7 +242,7 @@ impl Dispatch {
     /// Dispatches one stretch of the log; says whether there was any.
     pub(super) fn step(&self) -> Result<bool, DispatchError> {
         // also keeps two callers from walking at the same time
-        let mut consumers = self.consumers.lock();
+        let mut hands = self.hands.lock();
         let mut progress = self.published.get();
         if progress.position < self.log.min_offset() {
             warn!(
@@ -228,11 +253,17 @@ impl Dispatch {
             progress.position = self.log.min_offset();
         }
         let from = progress.position;
+        let followed = self.follow(&mut hands, &mut progress);
+        if progress.position != from {
+            self.published.set(progress);
+            return followed.map(|_| true);
+        }
+        let until = followed?;
         let mut at_most = WINDOW;
         let stepped = loop {
-            match self.window(progress.position, at_most)? {
+            match self.window(progress.position, at_most, until)? {
                 None => break Ok(()),
-                Some(window) => match self.walk(&window, &mut progress, &mut consumers) {
+                Some(window) => match self.walk(&window, &mut progress, &mut hands.consumers) {
                     // a record larger than the window
                     Ok(Some(needed)) if progress.position == from && needed > at_most => at_most = needed,
                     Ok(_) => break Ok(()),
@@ -255,11 +286,74 @@ impl Dispatch {
         stepped.map(|()| moved)
     }
 
-    fn window(&self, position: i64, at_most: usize) -> Result<Option<Bytes>, DispatchError> {
+    /// Takes the records that were told of, as long as they follow on one another; gives the physical offset up to which it has
+    /// to read instead.
+    fn follow(&self, hands: &mut Hands, progress: &mut Reached) -> Result<i64, DispatchError> {
+        let Hands { consumers, line: Some(line) } = hands else { return Ok(i64::MAX) };
+        // first: all that was told of records before it is then in the line
+        let end = self.log.max_offset();
+        line.refill();
+        let mut publish_at = progress.position + i64::from(PUBLISH);
+        while let Some(told) = line.front() {
+            if told.physical_offset > progress.position {
+                return Ok(told.physical_offset.min(end));
+            }
+            if told.end() > end {
+                // it cannot be read yet
+                return Ok(end);
+            }
+            if told.physical_offset == progress.position {
+                if !self.put_told(told, consumers)? {
+                    return Ok(told.end());
+                }
+                progress.last_record = told.physical_offset;
+                progress.store_timestamp = told.store_timestamp;
+                progress.position = told.end();
+                if progress.position >= publish_at {
+                    publish_at = progress.position + i64::from(PUBLISH);
+                    self.published.set(*progress);
+                }
+            }
+            line.pass();
+        }
+        Ok(end)
+    }
+
+    /// Puts a record that was told of where it belongs; `false` where it has to be read for that.
+    fn put_told(&self, told: &Told, consumers: &mut [Box<dyn RecordConsumer>]) -> Result<bool, DispatchError> {
+        let position = told.physical_offset;
+        if let Some(queues) = &self.queues {
+            let Some(unit) = &told.unit else { return Ok(false) };
+            match queues.put_told(told, unit) {
+                None => return Ok(false),
+                Some(Added::Unnoticed) => {}
+                Some(Added::IsWaitedFor) => {
+                    let bytes = self.log.slice(position, told.size as usize);
+                    let bytes = bytes.map_err(|source| DispatchError::Read { position, source })?;
+                    if let Some(record) = bytes.as_deref().and_then(RecordFields::of) {
+                        queues.arrived(&record, &unit.queue, unit.tags_code);
+                    }
+                }
+            }
+        }
+        for consumer in consumers {
+            let taken = consumer.consume_keys(position, told.store_timestamp, told.keys.as_slice());
+            if !taken.map_err(|source| DispatchError::Consumer { position, source })? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Bytes of the log from a position on, at most up to another.
+    fn window(&self, position: i64, at_most: usize, until: i64) -> Result<Option<Bytes>, DispatchError> {
+        if position >= until {
+            return Ok(None);
+        }
         let window = self.log.window(position, at_most);
         let mut window = window.map_err(|source| DispatchError::Read { position, source })?;
         if let Some(window) = &mut window {
-            window.truncate(STRETCH.max(at_most));
+            window.truncate(STRETCH.max(at_most).min((until - position) as usize));
         }
         Ok(window)
     }

@@ -10,13 +10,13 @@ use tracing::error;
 use super::reader::IndexReader;
 use super::table::IndexTable;
 use super::writer::IndexWriter;
-use crate::dispatch::Dispatch;
+use crate::dispatch::{Dispatch, Feed};
 use crate::read::RecordSource;
 use crate::stop::Stop;
 
 /// Builds the index from the log, by a walk of its own: nobody who sends or consumes waits for it.
 ///
-/// It looks at the log some times a second and when somebody queries. Dropping it finishes what is in the log.
+/// It looks at the log some times a second, when much has come, and when somebody queries. Dropping it finishes what is in the log.
 pub struct IndexBuilder {
     index: Arc<IndexTable>,
     walk: Arc<Dispatch>,
@@ -47,6 +47,16 @@ impl IndexBuilder {
             thread::Builder::new().name("index".to_owned()).spawn(move || run(&index, &walk, &stop, tell_every))?
         };
         Ok(Self { index, walk, stop, thread: Some(thread) })
+    }
+
+    /// Takes what appends tell from now on, instead of reading it.
+    pub(crate) fn listen(&self, feed: Arc<Feed>) {
+        self.walk.listen(feed);
+    }
+
+    /// Wakes the thread.
+    pub(crate) fn waker(&self) -> Arc<Stop> {
+        Arc::clone(&self.stop)
     }
 
     /// What answers queries.

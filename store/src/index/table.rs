@@ -237,11 +237,16 @@ impl IndexTable {
 
 /// The stored hash of `topic#key`, or `topic#T#key` for a tag.
 pub fn hash(topic: &str, key: &[u8], kind: IndexKind) -> i32 {
+    hash_in(JavaHash::default().with(topic.as_bytes()), key, kind)
+}
+
+/// The same for a topic whose hash is known.
+pub(crate) fn hash_in(topic: JavaHash, key: &[u8], kind: IndexKind) -> i32 {
     let separator: &[u8] = match kind {
         IndexKind::Key => b"#",
         IndexKind::Tag => b"#T#",
     };
-    stored_hash(JavaHash::default().with(topic.as_bytes()).with(separator).with(key).finish())
+    stored_hash(topic.with(separator).with(key).finish())
 }
 
 /// Removes files, on disk when this returns: one that came back would stand between others.

@@ -26,18 +26,28 @@ impl<F: FnMut(i64)> IndexWriter<F> {
 
 impl<F: FnMut(i64) + Send> RecordConsumer for IndexWriter<F> {
     fn consume(&mut self, record: &RecordFields<'_>) -> io::Result<()> {
-        let position = record.physical_offset;
-        if position < self.resume.position
-            || record.sys_flag & sys_flag::TRANSACTION_TYPE == sys_flag::TRANSACTION_ROLLBACK
-        {
+        if record.sys_flag & sys_flag::TRANSACTION_TYPE == sys_flag::TRANSACTION_ROLLBACK {
+            return Ok(());
+        }
+        self.put(record.physical_offset, record.store_timestamp, keys(record))
+    }
+
+    fn consume_keys(&mut self, physical_offset: i64, store_timestamp: i64, keys: &[i32]) -> io::Result<bool> {
+        self.put(physical_offset, store_timestamp, keys.iter().copied()).map(|()| true)
+    }
+}
+
+impl<F: FnMut(i64)> IndexWriter<F> {
+    fn put(&mut self, position: i64, store_timestamp: i64, keys: impl Iterator<Item = i32>) -> io::Result<()> {
+        if position < self.resume.position {
             return Ok(());
         }
         if position > self.resume.position {
             self.resume = Resume { position, keys: 0 };
         }
         let there = self.resume.keys;
-        for key in keys(record).skip(there) {
-            if let Some(end_time) = self.index.put(key, position, record.store_timestamp)? {
+        for key in keys.skip(there) {
+            if let Some(end_time) = self.index.put(key, position, store_timestamp)? {
                 (self.finished)(end_time);
             }
             // so far is done, should the next one fail

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use apogee_remoting::message::record::{BLANK_HEAD, Draft, MAGIC_BLANK, Placement};
@@ -10,6 +11,7 @@ use smallvec::SmallVec;
 use super::CommitLog;
 use super::error::AppendError;
 use super::scan::are_properties;
+use crate::dispatch::Known;
 use crate::mapping::Writer;
 use crate::queue::{Queue, is_queued};
 
@@ -42,6 +44,16 @@ impl Appended {
     }
 }
 
+/// One of several records that are encoded one behind another.
+struct Encoded<'a> {
+    queue: &'a Arc<Queue>,
+    /// Queue offsets that it takes.
+    offsets: i64,
+    /// Where it ends among them.
+    end: usize,
+    known: Option<Known>,
+}
+
 /// Places of the messages of one append, in order.
 pub type Batch = SmallVec<[Appended; 8]>;
 
@@ -66,19 +78,22 @@ impl CommitLog {
     ///
     /// # Errors
     /// Nothing was stored.
-    pub fn append(&self, draft: &Draft<'_>, queue: &Queue) -> Result<Appended, AppendError> {
+    pub fn append(&self, draft: &Draft<'_>, queue: Arc<Queue>) -> Result<Appended, AppendError> {
         self.gate.check()?;
         ENCODED.with_borrow_mut(|buffer| {
             buffer.clear();
             self.encode(draft, buffer)?;
             let size = buffer.len();
+            let known = self.known(draft, &queue);
             let appended = {
                 let mut appender = self.lock_for(size)?;
-                let placement = Self::place(&appender, queue, offsets_of(draft), 0);
+                let placement = Self::place(&appender, &queue, offsets_of(draft), 0);
                 placement.write(buffer, self.options.property_crc);
                 appender.copy(buffer);
+                let stored = Appended::new(&placement, size);
+                self.tell(&stored, known.map(|known| (queue, known)));
                 self.publish(&mut appender, placement.store_timestamp);
-                Appended::new(&placement, size)
+                stored
             };
             self.appended(buffer);
             Ok(appended)
@@ -91,15 +106,16 @@ impl CommitLog {
     /// None was stored.
     pub fn append_all<'a>(
         &self,
-        messages: impl IntoIterator<Item = (Draft<'a>, &'a Queue)>,
+        messages: impl IntoIterator<Item = (Draft<'a>, &'a Arc<Queue>)>,
     ) -> Result<Batch, AppendError> {
         self.gate.check()?;
         ENCODED.with_borrow_mut(|buffer| {
             buffer.clear();
-            let mut records: SmallVec<[(&Queue, i64, usize); 32]> = SmallVec::new();
+            let mut records: SmallVec<[Encoded<'_>; 32]> = SmallVec::new();
             for (draft, queue) in messages {
                 self.encode(&draft, buffer)?;
-                records.push((queue, offsets_of(&draft), buffer.len()));
+                let known = self.known(&draft, queue);
+                records.push(Encoded { queue, offsets: offsets_of(&draft), end: buffer.len(), known });
             }
             if records.is_empty() {
                 return Ok(Batch::new());
@@ -108,12 +124,14 @@ impl CommitLog {
                 let mut appender = self.lock_for(buffer.len())?;
                 let mut placed = Batch::with_capacity(records.len());
                 let mut start = 0;
-                for (queue, offsets, end) in records {
+                for Encoded { queue, offsets, end, known } in records {
                     let placement = Self::place(&appender, queue, offsets, start);
                     let record = &mut buffer[start..end];
                     placement.write(record, self.options.property_crc);
                     appender.copy(record);
-                    placed.push(Appended::new(&placement, end - start));
+                    let stored = Appended::new(&placement, end - start);
+                    self.tell(&stored, known.map(|known| (Arc::clone(queue), known)));
+                    placed.push(stored);
                     start = end;
                 }
                 let last = appender.last_timestamp;
@@ -160,6 +178,20 @@ impl CommitLog {
             queue_offset: if offsets > 0 { queue.take_offsets(offsets) } else { 0 },
             physical_offset: appender.position + ahead as i64,
             store_timestamp: appender.last_timestamp,
+        }
+    }
+
+    /// What those who work on the log's end are told of a message.
+    fn known(&self, draft: &Draft<'_>, queue: &Queue) -> Option<Known> {
+        self.feed.get()?.known(draft, queue)
+    }
+
+    /// Tells them of its record, under the append lock and before the record is published.
+    fn tell(&self, appended: &Appended, known: Option<(Arc<Queue>, Known)>) {
+        if let Some((queue, known)) = known
+            && let Some(feed) = self.feed.get()
+        {
+            feed.tell(appended, queue, known);
         }
     }
 

@@ -27,8 +27,8 @@ mod segments;
 mod stretch;
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use arc_swap::ArcSwap;
@@ -46,7 +46,7 @@ pub use recover::{RecoverError, RecoverFrom};
 pub use segments::SegmentsError;
 pub use stretch::{FileStretch, Stretch};
 
-use crate::dispatch::Waker;
+use crate::dispatch::{Feed, Waker};
 use ahead::Ahead;
 use append::{Active, Appender};
 use followers::Followers;
@@ -83,6 +83,8 @@ pub struct CommitLog {
     gate: Gate,
     ahead: Ahead,
     waker: Waker,
+    /// Told of what is appended.
+    feed: OnceLock<Arc<Feed>>,
     followers: Followers,
     flusher: Mutex<Option<JoinHandle<()>>>,
 }
@@ -121,6 +123,7 @@ impl CommitLog {
             gate: Gate::default(),
             ahead,
             waker,
+            feed: OnceLock::new(),
             followers: Followers::default(),
             flusher: Mutex::default(),
         });
@@ -157,6 +160,12 @@ impl CommitLog {
         self.changeable.store(Arc::new(changeable));
         // it may sleep for an interval that no longer holds
         self.flushed.nudge();
+    }
+
+    /// Tells `feed` of every message from now on.
+    pub(crate) fn feed(&self, feed: Arc<Feed>) {
+        // a second one has nobody who listens
+        let _ = self.feed.set(feed);
     }
 
     /// Tells the kernel whether to read files ahead of what is read.

@@ -16,6 +16,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
+use apogee_remoting::message::java_hash::JavaHash;
 use parking_lot::Mutex;
 use tracing::warn;
 
@@ -31,25 +32,30 @@ use super::unit::Unit;
 ///
 /// All offsets are queue offsets unless they are called physical; places count units.
 #[derive(Debug)]
+// In this order: what each message needs lies together, in one or two lines of the cache with the counts of who holds the queue.
+#[repr(C)]
 pub struct Queue {
-    topic: Arc<str>,
-    id: i32,
-    kind: QueueKind,
-    files: QueueFiles,
-    extension: Option<Extension>,
-    /// First offset whose record the log still has.
-    min: AtomicI64,
+    /// What the next record appended to the log gets. Only changed under the log's append lock.
+    next: AtomicI64,
     /// One past the last offset that can be read.
     max: AtomicI64,
     /// One past the place of the last unit that can be read.
     end: AtomicI64,
-    /// What the next record appended to the log gets. Only changed under the log's append lock.
-    next: AtomicI64,
     /// Physical offset behind the record of the last unit, -1 without one.
     max_physical: AtomicI64,
+    /// Java's hash of the topic, with which those of all its keys begin.
+    topic_hash: JavaHash,
+    id: i32,
+    kind: QueueKind,
+    takes_bit_maps: bool,
     /// On the list of queues to flush.
     dirty: AtomicBool,
     state: Mutex<State>,
+    /// First offset whose record the log still has.
+    min: AtomicI64,
+    topic: Arc<str>,
+    files: QueueFiles,
+    extension: Option<Extension>,
 }
 
 #[derive(Debug, Default)]
@@ -81,24 +87,31 @@ impl Queue {
         extension: Option<Extension>,
     ) -> Self {
         Self {
-            topic,
-            id: queue_id,
-            kind,
-            files,
-            extension,
-            min: AtomicI64::new(kind.min_of_empty()),
+            next: AtomicI64::new(0),
             max: AtomicI64::new(0),
             end: AtomicI64::new(0),
-            next: AtomicI64::new(0),
             max_physical: AtomicI64::new(-1),
+            topic_hash: JavaHash::default().with(topic.as_bytes()),
+            id: queue_id,
+            kind,
+            takes_bit_maps: extension.as_ref().is_some_and(Extension::is_written),
             dirty: AtomicBool::new(false),
             state: Mutex::default(),
+            min: AtomicI64::new(kind.min_of_empty()),
+            topic,
+            files,
+            extension,
         }
     }
 
     /// Name of the topic.
     pub fn topic(&self) -> &Arc<str> {
         &self.topic
+    }
+
+    /// Java's hash of the topic's name.
+    pub(crate) fn topic_hash(&self) -> JavaHash {
+        self.topic_hash
     }
 
     /// Number of the queue in its topic.
@@ -113,7 +126,7 @@ impl Queue {
 
     /// Whether bit maps are wanted with new units.
     pub fn takes_bit_maps(&self) -> bool {
-        self.extension.as_ref().is_some_and(Extension::is_written)
+        self.takes_bit_maps
     }
 
     /// First offset whose record the commit log still has; the maximum when it has none of them. -1 for a batch queue that

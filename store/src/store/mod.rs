@@ -68,7 +68,7 @@ impl Store {
         let queue = self.queue(draft.topic, draft.queue_id)?;
         match self.light.as_ref().map(|light| light.of(draft)).transpose()? {
             Some(light) if !light.is_empty() => self.log.append_to_light_queues(draft, &queue, &light),
-            _ => self.log.append(draft, &queue),
+            _ => self.log.append(draft, queue),
         }
     }
 
@@ -85,7 +85,7 @@ impl Store {
         queue_id: i32,
         drafts: impl Iterator<Item = Draft<'a>>,
     ) -> Result<Batch, AppendError> {
-        let queue = &*self.queue(topic, queue_id)?;
+        let queue = &self.queue(topic, queue_id)?;
         self.log.append_all(drafts.map(|draft| (draft, queue)))
     }
 
@@ -111,7 +111,8 @@ impl Store {
     fn append_together<'a>(&self, drafts: impl Iterator<Item = Draft<'a>> + Clone) -> Result<Batch, AppendError> {
         let queues = drafts.clone().map(|draft| self.queue(draft.topic, draft.queue_id));
         let queues: Vec<_> = queues.collect::<Result<_, _>>()?;
-        self.log.append_all(drafts.zip(&queues).map(|(draft, queue)| (draft, &**queue)))
+        // drafts that live no longer than the queues
+        self.log.append_all(drafts.zip(&queues).map(|(draft, queue)| (Draft { ..draft }, queue)))
     }
 
     /// Ends when everything before a physical offset is durable.

@@ -17,7 +17,7 @@ use super::synced::Synced;
 use super::{Hooks, Store, Threads};
 use crate::checkpoint::Checkpoint;
 use crate::disk::{self, Space};
-use crate::dispatch::{DelayLevels, Dispatch, DispatchError, Dispatcher, FlushIntervals, QueueFlusher, Waker};
+use crate::dispatch::{DelayLevels, Dispatch, DispatchError, Dispatcher, Feed, FlushIntervals, QueueFlusher, Waker};
 use crate::files;
 use crate::index::{IndexBuilder, IndexTable};
 use crate::log::{CommitLog, LogOptions, RecoverError, RecoverFrom};
@@ -124,6 +124,7 @@ impl Store {
             let synced = Synced::new(Arc::clone(&log), Arc::clone(&queues), Arc::clone(&checkpoint), ends, thorough);
             // first: what fails here is to leave everything as it was, and the flush writes
             let index = index.map(|index| start_index(index, &log, &checkpoint, tell_every)).transpose().map_err(io)?;
+            feed(config, &log, &dispatch, index.as_ref());
             let threads = start_threads(config, &queues, &dispatch, synced, waker, index).map_err(io)?;
             Ok((queues, dispatch, threads))
         });
@@ -329,6 +330,16 @@ fn dispatch_from(
 fn behind(log: &CommitLog, offset: Option<i64>) -> io::Result<i64> {
     let Some(offset) = offset else { return Ok(0) };
     Ok(record_at(log, offset)?.map_or(0, |record| offset + record.len() as i64))
+}
+
+/// Lets appends tell those who make queues and index what they know.
+fn feed(config: &MessageStoreConfig, log: &CommitLog, dispatch: &Dispatch, index: Option<&IndexBuilder>) {
+    let feed = Arc::new(Feed::new(config.enable_multi_dispatch, index.map(IndexBuilder::waker)));
+    dispatch.listen(Arc::clone(&feed));
+    if let Some(index) = index {
+        index.listen(Arc::clone(&feed));
+    }
+    log.feed(feed);
 }
 
 fn start_threads(
