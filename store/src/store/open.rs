@@ -27,8 +27,11 @@ use crate::read::{ReadLimits, RecordSource, record_at};
 
 /// How often a long start tells how far it has come.
 const TELL_EVERY: Duration = Duration::from_secs(1);
-/// Descriptors of consume-queue files that are open at a time.
-const QUEUE_DESCRIPTORS: usize = 512;
+/// Descriptors of consume-queue files that are open at a time where the process may have few.
+const LEAST_QUEUE_DESCRIPTORS: usize = 512;
+
+/// As many queues have their files open where it may have very many.
+const MOST_QUEUE_DESCRIPTORS: usize = 100_000;
 
 /// Why a store could not be opened. One line that names the file and what to do.
 #[derive(Debug, Error)]
@@ -240,7 +243,7 @@ impl Derived {
         files::create_directories(&queue_root).map_err(io)?;
         let batch_file = u64::from(config.mapper_file_size_batch_consume_queue.unsigned_abs());
         let extension_file = u64::from(config.mapped_file_size_consume_queue_ext.unsigned_abs());
-        let queues = QueueTable::new(queue_root, queue_file, QUEUE_DESCRIPTORS)
+        let queues = QueueTable::new(queue_root, queue_file, queue_descriptors())
             .with_batches(root.join("batchconsumequeue"), batch_file, Arc::clone(&hooks.queue_kinds))
             .with_extensions(root.join("consumequeue_ext"), extension_file, config.enable_consume_queue_ext);
         let queues = Arc::new(queues);
@@ -355,6 +358,14 @@ fn start_threads(
         synced.queues_reached(progress);
     })?;
     Ok(Threads { dispatcher: Dispatcher::start(Arc::clone(dispatch), waker)?, queue_flusher, index })
+}
+
+/// How many files of consume queues stay open: half of what the process may have. The flush comes by all queues that got
+/// messages, and opening a file costs it several times what writing does.
+fn queue_descriptors() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let half = limit.map_or(usize::MAX, |limit| limit as usize / 2);
+    half.clamp(LEAST_QUEUE_DESCRIPTORS, MOST_QUEUE_DESCRIPTORS)
 }
 
 pub(super) fn flush_intervals(config: &MessageStoreConfig) -> FlushIntervals {
