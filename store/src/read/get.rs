@@ -147,7 +147,8 @@ struct Gathering<'a, S: ?Sized> {
     limits: &'a ReadLimits,
     asked: Amount,
     first: i64,
-    /// End of the log when the read began.
+    /// Where the log began and ended when the read began. Its first files may go meanwhile, which shows when they are read.
+    log_min: i64,
     log_end: i64,
     /// Records behind one another that are not yet sliced.
     run: Option<Run>,
@@ -162,6 +163,7 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
             limits,
             asked,
             first: request.offset,
+            log_min: log.min_offset(),
             log_end: log.max_offset(),
             run: None,
             result: GetResult::empty(GetStatus::NoMatchedMessage, request.offset, min, max),
@@ -232,8 +234,8 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
     /// Whether the log has the unit's record, not known to be damaged.
     fn has(&self, unit: Unit) -> bool {
         unit.is_record()
-            && unit.physical_offset >= self.log.min_offset()
-            && unit.end() <= self.log.max_offset()
+            && unit.physical_offset >= self.log_min
+            && unit.end() <= self.log_end
             && self.log.damaged_until(unit.physical_offset).is_none()
     }
 
