@@ -51,10 +51,11 @@ impl<A: EncodeHeader, B: EncodeHeader> EncodeHeader for (A, B) {
 
 /// What takes the fields of a header: [`Fields`], or a header that is being written.
 pub trait FieldSink {
-    /// Takes one field. The caller sees to it that it comes once.
+    /// Takes one field. The caller sees to it that it comes once. The key is a name of the protocol, which stands in JSON as
+    /// it is.
     fn put(&mut self, key: &str, value: &str);
 
-    /// The same for key and value that stand in JSON as they are, such as numbers.
+    /// The same for a value that stands in JSON as it is, such as a number.
     fn put_plain(&mut self, key: &str, value: &str) {
         self.put(key, value);
     }

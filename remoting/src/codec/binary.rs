@@ -33,12 +33,14 @@ pub(super) fn decode(header: &[u8]) -> Result<Command, DecodeError> {
 }
 
 fn decode_fields(bytes: &[u8], start: usize) -> Result<Fields, DecodeError> {
+    // All at once, and what is no text, which are the lengths, as zeros.
     let plain = Fields::of_bytes(|text, pairs| {
-        for_each_field(bytes, start, |key, value| {
-            let at = text.len();
-            text.extend_from_slice(key);
-            text.extend_from_slice(value);
-            pairs.push(Pair { key: Span::new(at, key.len()), value: Span::new(at + key.len(), value.len()) });
+        text.extend_from_slice(bytes);
+        for_each_field(bytes, start, |at, key, value| {
+            let value_at = at + KEY_LENGTH + key.len() + VALUE_LENGTH;
+            text[at..at + KEY_LENGTH].fill(0);
+            text[value_at - VALUE_LENGTH..value_at].fill(0);
+            pairs.push(Pair { key: Span::new(at + KEY_LENGTH, key.len()), value: Span::new(value_at, value.len()) });
         })
     })?;
     if let Some(fields) = plain {
@@ -46,25 +48,26 @@ fn decode_fields(bytes: &[u8], start: usize) -> Result<Fields, DecodeError> {
     }
     // Java reads malformed UTF-8 as replacement characters.
     let mut fields = Fields::with_memory();
-    for_each_field(bytes, start, |key, value| {
+    for_each_field(bytes, start, |_, key, value| {
         fields.push(&String::from_utf8_lossy(key), &String::from_utf8_lossy(value));
     })?;
     Ok(fields)
 }
 
-/// Gives key and value of each field to `take`; `start` is where the fields begin in the header.
+/// Gives each field to `take`: where it begins, key and value. `start` is where the fields begin in the header.
 #[inline]
-fn for_each_field(bytes: &[u8], start: usize, mut take: impl FnMut(&[u8], &[u8])) -> Result<(), DecodeError> {
+fn for_each_field(bytes: &[u8], start: usize, mut take: impl FnMut(usize, &[u8], &[u8])) -> Result<(), DecodeError> {
     let mut reader = Reader { bytes, at: 0 };
     let mut read = || -> Result<(), DecodeError> {
         while reader.at < bytes.len() {
+            let at = reader.at;
             let key_length = u16::from_be_bytes(reader.array("field key length")?);
             let key = reader.slice(key_length.into(), "field key")?;
             let value_length = reader.length("field value length")?;
             let value = reader.slice(value_length, "field value")?;
             // The reference reads a text without bytes as null and keeps no such entry.
             if !key.is_empty() && !value.is_empty() {
-                take(key, value);
+                take(at, key, value);
             }
         }
         Ok(())
@@ -108,6 +111,10 @@ impl FieldsLength {
         out[self.0..self.0 + 4].copy_from_slice(&length.to_be_bytes());
     }
 }
+
+/// Bytes of the lengths of a field.
+const KEY_LENGTH: usize = 2;
+const VALUE_LENGTH: usize = 4;
 
 struct Reader<'a> {
     bytes: &'a [u8],

@@ -47,6 +47,14 @@ impl<'a> HeadWriter<'a> {
         Self { head, pieces, start, form, is_finished: false }
     }
 
+    /// Takes one field with any key.
+    pub(crate) fn put_any(&mut self, key: &str, value: &str) {
+        match &mut self.form {
+            Form::Json(fields) => fields.put_any(&mut self.pieces, key, value),
+            Form::Binary(_) => binary::put(&mut self.pieces, key, value),
+        }
+    }
+
     /// Ends the head of a frame whose body has so many bytes; they must follow.
     pub(crate) fn finish(mut self, body: usize) {
         let (out, number) = match &self.form {

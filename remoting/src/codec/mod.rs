@@ -12,8 +12,8 @@ use thiserror::Error;
 
 pub(crate) use head::{Head, HeadWriter};
 
+use crate::Command;
 use crate::command::Body;
-use crate::{Command, FieldSink};
 
 /// How a header is written. Taken per frame on reading; on writing it is the process's own setting,
 /// whatever the peer uses (trap 1).
@@ -123,7 +123,7 @@ impl Command {
         };
         let mut writer = HeadWriter::begin(serialization, head, out);
         for (key, value) in self.fields.iter().flatten() {
-            writer.put(key, value);
+            writer.put_any(key, value);
         }
         writer.finish(self.body.len());
     }

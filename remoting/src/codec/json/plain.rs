@@ -159,6 +159,12 @@ impl<'a> Scanner<'a> {
             if self.peek()? == b'"' {
                 return Some(());
             }
+            // the separators of properties, above all
+            if let Some([b'\\', b'u', b'0', b'0', b'0', digit @ b'0'..=b'9']) = self.rest().first_chunk() {
+                out.push(char::from(digit - b'0'));
+                self.at += 6;
+                continue;
+            }
             // behind the backslash
             let (character, length) = text::unescape(self.text.get(self.at + 1..)?).ok()?;
             out.push(character);

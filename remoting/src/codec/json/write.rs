@@ -2,6 +2,7 @@
 
 use crate::codec::head::Head;
 use crate::codec::pieces::Pieces;
+use crate::command::{FLAG_RESPONSE, Language, VERSION_5_5_0};
 
 /// Where the fields of a header stand, and whether some are written.
 pub(in crate::codec) struct Fields {
@@ -19,8 +20,8 @@ pub(in crate::codec) fn begin(head: &Head<'_>, out: &mut Pieces<'_>) -> Fields {
 }
 
 impl Fields {
-    #[inline]
-    pub(in crate::codec) fn put(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
+    /// Writes a field with any key.
+    pub(in crate::codec) fn put_any(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
         self.open_key(out);
         out.put_text(key);
         out.put(b"\":\"");
@@ -28,7 +29,17 @@ impl Fields {
         out.put(b"\"");
     }
 
-    /// The same for texts without anything to escape.
+    /// The same for a key without anything to escape.
+    #[inline]
+    pub(in crate::codec) fn put(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
+        self.open_key(out);
+        out.put_slice(key.as_bytes());
+        out.put(b"\":\"");
+        out.put_text(value);
+        out.put(b"\"");
+    }
+
+    /// The same for key and value without anything to escape.
     #[inline]
     pub(in crate::codec) fn put_plain(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
         self.open_key(out);
@@ -52,6 +63,12 @@ impl Fields {
 pub(in crate::codec) fn end(head: &Head<'_>, out: &mut Pieces<'_>) {
     if head.has_fields {
         out.put(b"}");
+    }
+    if let Head { language: Language::JAVA, flag: FLAG_RESPONSE, remark: None, version: VERSION_5_5_0, .. } = head {
+        // nearly all answers
+        out.put(b",\"flag\":1,\"language\":\"JAVA\",\"opaque\":");
+        out.put_integer(head.opaque);
+        return out.put(b",\"serializeTypeCurrentRPC\":\"JSON\",\"version\":513}");
     }
     out.put(b",\"flag\":");
     out.put_integer(head.flag);
