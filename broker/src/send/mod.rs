@@ -73,7 +73,7 @@ pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command, ans
         let remark = "[REJECTREQUEST]system busy, start flow control for a while";
         return Command::error(ResponseCode::SYSTEM_BUSY, remark).into();
     }
-    let begun = Instant::now();
+    let begun = answering.received();
     match store(broker, &settings, peer, &request, false) {
         Ok(stored) => {
             let unsettled = Unsettled::of(broker, &settings, stored);

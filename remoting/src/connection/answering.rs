@@ -1,5 +1,7 @@
 //! Answers that are written as they go out.
 
+use std::time::Instant;
+
 use super::flight::Ticket;
 use super::output::Output;
 use super::peer::Peer;
@@ -15,9 +17,15 @@ pub struct Answering<'a> {
     pub(super) output: &'a mut Output,
     pub(super) ticket: Ticket,
     pub(super) serialization: Serialization,
+    pub(super) received: Instant,
 }
 
 impl Answering<'_> {
+    /// When the request came: the same for all that came together.
+    pub fn received(&self) -> Instant {
+        self.received
+    }
+
     /// Writes the answer.
     pub fn write(self, code: ResponseCode, remark: Option<&str>, header: &impl EncodeHeader, body: Body) -> Reply {
         if !self.ticket.one_way {

@@ -30,7 +30,8 @@ impl<S: Service + ?Sized> Connection<S> {
             return Ok(());
         }
         let serialization = self.options.serialization;
-        let answering = Answering { peer: &self.peer, output: &mut self.output, ticket, serialization };
+        let (peer, output, received) = (&*self.peer, &mut self.output, self.received);
+        let answering = Answering { peer, output, ticket, serialization, received };
         match catch_unwind(AssertUnwindSafe(|| self.service.answer(&self.peer, command, answering))) {
             Ok(Reply::Now(response)) => self.answer(ticket, response),
             Ok(Reply::Later(reply)) => self.flight.push(ticket, bytes, reply),

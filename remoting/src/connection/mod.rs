@@ -20,6 +20,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 pub use answer::Answer;
 pub use answering::Answering;
@@ -46,6 +47,8 @@ pub(crate) struct Connection<S: Service + ?Sized> {
     output: Output,
     flight: Flight,
     timer: Timer,
+    /// When the last bytes came.
+    received: Instant,
     /// Set when everything was written after [`Phase::Draining`]: only the peer's close is awaited.
     said_goodbye: bool,
 }
@@ -67,6 +70,7 @@ impl<S: Service + ?Sized> Connection<S> {
             flight: Flight::new(limits),
             timer: Timer::new(&options),
             options,
+            received: Instant::now(),
             said_goodbye: false,
         }
     }
@@ -127,6 +131,7 @@ impl<S: Service + ?Sized> Connection<S> {
             match self.input.poll_fill(&mut self.stream, cx) {
                 Poll::Ready(Ok(0)) => return Err(End::ClosedByPeer),
                 Poll::Ready(Ok(_)) => {
+                    self.received = Instant::now();
                     self.handle_frames()?;
                     handled += 1;
                 }
