@@ -76,7 +76,7 @@ pub(super) fn send(
     let drafts = members.iter().zip(&properties).map(|(member, properties)| Draft {
         flag: member.flag,
         body: member.body,
-        properties: properties.as_bytes(),
+        properties,
         ..draft
     });
     let appended = broker

@@ -1,5 +1,7 @@
 //! The properties of a message on its way from the client to the log.
 
+use std::borrow::Cow;
+
 use apogee_config::BrokerSettings;
 use apogee_remoting::ResponseCode;
 use apogee_remoting::message::properties::{Properties, PropertiesBuf, key};
@@ -80,13 +82,16 @@ pub(super) fn for_single<'a>(
 
 /// Properties of a member of a batch that is stored as a record of its own. They are closed by a last separator: later
 /// readers would run the value into what follows.
-pub(super) fn for_member(settings: &BrokerSettings, sent: &[u8]) -> PropertiesBuf {
+pub(super) fn for_member<'a>(settings: &BrokerSettings, sent: &'a [u8]) -> Cow<'a, [u8]> {
+    if Properties::new(sent).is_closed() && !settings.store.enable_multi_dispatch {
+        return Cow::Borrowed(sent);
+    }
     let mut properties = PropertiesBuf::from_text(sent);
     if settings.store.enable_multi_dispatch {
         // Only the broker gives offsets, and to a member of a batch none.
         properties.remove(key::INNER_MULTI_QUEUE_OFFSET);
     }
-    properties
+    Cow::Owned(properties.into_bytes())
 }
 
 /// Properties of a batch that becomes one record, of `count` messages.
