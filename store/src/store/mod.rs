@@ -243,10 +243,12 @@ impl Store {
         // Each writes what the one before left to it.
         threads.dispatcher.stop();
         let queues = threads.queue_flusher.stop();
+        let mut is_noted = false;
+        let reached = self.dispatch.progress();
         if queues.is_ok() {
-            let (mut known_ends, reached) = (self.known_ends.lock(), self.dispatch.progress());
+            let mut known_ends = self.known_ends.lock();
             known_ends.reached(reached, Some(reached).filter(|_| synced));
-            known_ends.note(&self.queues);
+            is_noted = known_ends.note(&self.queues);
         }
         let index = threads.index.map_or(Ok(()), IndexBuilder::stop);
         if !synced {
@@ -255,6 +257,9 @@ impl Store {
         queues.and(index)?;
         if self.dispatch.behind_bytes() > 0 {
             return Err(io::Error::other("not every message could be put into its queue"));
+        }
+        if is_noted && reached.store_timestamp > 0 {
+            self.checkpoint.update(|positions| positions.synced_record = Some(reached.last_record))?;
         }
         self.abort.clear()
     }

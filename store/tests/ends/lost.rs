@@ -6,6 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::entries;
 use apogee_store::{GetRequest, Positions, Store};
 use tempfile::TempDir;
@@ -158,6 +159,33 @@ fn units_lost_at_the_end_come_back() {
             check(root.path());
         }
     }
+}
+
+/// Else a start after a kill of who has the store next would take records of a topic that is gone for new ones.
+#[test]
+fn a_stop_writes_down_how_far_queues_are() {
+    let root = tempfile::tempdir().unwrap();
+    let config = MessageStoreConfig {
+        flush_interval_commit_log: 1,
+        flush_commit_log_least_pages: 0,
+        flush_consume_queue_least_pages: 0,
+        flush_consume_queue_thorough_interval: 60_000,
+        ..config(root.path())
+    };
+    let positions = || Positions::read(root.path()).unwrap().unwrap_or_default();
+    let store = Store::open(&config, hooks(ALL)).unwrap();
+    append(&store, "T", 0, 0);
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while positions().synced_record.is_none() {
+        assert!(Instant::now() < deadline);
+        thread::yield_now();
+    }
+    // not written down for a while now
+    append(&store, "T", 0, 1);
+    store.close().unwrap();
+    let record = positions().dispatched_record;
+    assert!(record > 0);
+    assert_eq!(positions().synced_record, Some(record));
 }
 
 /// What the topic's table does not name was deleted, whatever was written down last.
