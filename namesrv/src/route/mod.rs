@@ -34,8 +34,8 @@ pub use self::tables::Tables;
 #[derive(Debug, Default)]
 pub struct Routes {
     tables: RwLock<Tables>,
-    /// Answers by topic, with integer keys unquoted and quoted. Filled while a read lock of `tables` is held and emptied under the write lock,
-    /// so that no answer outlives the state it was made from.
+    /// Answers by topic, with integer keys unquoted and quoted. Filled while a read lock of `tables` is held and emptied under
+    /// the write lock, so that no answer outlives the state it was made from.
     ready: [DashMap<Arc<str>, Bytes>; 2],
     acting_master: AtomicBool,
 }

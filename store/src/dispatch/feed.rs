@@ -13,7 +13,7 @@ use apogee_remoting::message::sys_flag::INNER_BATCH;
 use parking_lot::Mutex;
 
 use super::delay::SCHEDULE_TOPIC;
-use crate::index::{IndexKind, hash_in};
+use crate::index::keys_of;
 use crate::log::Appended;
 use crate::queue::{Queue, QueueKind, is_queued};
 use crate::stop::Stop;
@@ -106,12 +106,8 @@ impl Feed {
         }
         let mut hashes = KeyHashes::default();
         if self.indexing.is_some() {
-            let words = keys.unwrap_or_default().split(|byte| *byte == b' ').filter(|word| !word.is_empty());
-            for key in unique.into_iter().chain(words) {
-                hashes.push(hash_in(queue.topic_hash(), key, IndexKind::Key))?;
-            }
-            if let Some(tag) = tags {
-                hashes.push(hash_in(queue.topic_hash(), tag, IndexKind::Tag))?;
+            for hash in keys_of(queue.topic_hash(), unique, keys, tags) {
+                hashes.push(hash)?;
             }
         }
         Some(Known { tags_code: java_hash::tags_code(tags), keys: hashes })

@@ -18,6 +18,6 @@ mod writer;
 pub use builder::IndexBuilder;
 pub use header::{HEADER_SIZE, Header, ITEM_SIZE, Item};
 pub use reader::IndexReader;
-pub(crate) use table::hash_in;
 pub use table::{IndexKind, IndexTable, QueryOffsets, hash, sort_by_log};
 pub use writer::keys;
+pub(crate) use writer::keys_of;

@@ -241,7 +241,7 @@ pub fn hash(topic: &str, key: &[u8], kind: IndexKind) -> i32 {
 }
 
 /// The same for a topic whose hash is known.
-pub(crate) fn hash_in(topic: JavaHash, key: &[u8], kind: IndexKind) -> i32 {
+pub(super) fn hash_in(topic: JavaHash, key: &[u8], kind: IndexKind) -> i32 {
     let separator: &[u8] = match kind {
         IndexKind::Key => b"#",
         IndexKind::Tag => b"#T#",

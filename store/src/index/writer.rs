@@ -3,10 +3,11 @@
 use std::io;
 use std::sync::{Arc, LazyLock};
 
+use apogee_remoting::message::java_hash::JavaHash;
 use apogee_remoting::message::properties::Name;
 use apogee_remoting::message::sys_flag;
 
-use super::table::{IndexKind, IndexTable, Resume, hash};
+use super::table::{IndexKind, IndexTable, Resume, hash_in};
 use crate::dispatch::{RecordConsumer, RecordFields};
 
 /// Takes records in log order.
@@ -60,13 +61,22 @@ impl<F: FnMut(i64)> IndexWriter<F> {
 /// Hashes of a record's keys in the order they are put: unique key, keys, tag. Those of a rolled back message are not put.
 pub fn keys<'a>(record: &RecordFields<'a>) -> impl Iterator<Item = i32> + use<'a> {
     let [unique, keys, tags] = NAMES.each_ref().map(|name| record.properties.find(name));
-    let topic = record.topic;
+    keys_of(JavaHash::default().with(record.topic.as_bytes()), unique, keys, tags)
+}
+
+/// The same of the values of the properties that hold them, UNIQ_KEY, KEYS and TAGS.
+pub(crate) fn keys_of<'a>(
+    topic: JavaHash,
+    unique: Option<&'a [u8]>,
+    keys: Option<&'a [u8]>,
+    tags: Option<&'a [u8]>,
+) -> impl Iterator<Item = i32> + use<'a> {
     let words = keys.unwrap_or_default().split(|byte| *byte == b' ').filter(|word| !word.is_empty());
     unique
         .into_iter()
         .chain(words)
-        .map(move |key| hash(topic, key, IndexKind::Key))
-        .chain(tags.map(|tag| hash(topic, tag, IndexKind::Tag)))
+        .map(move |key| hash_in(topic, key, IndexKind::Key))
+        .chain(tags.map(move |tag| hash_in(topic, tag, IndexKind::Tag)))
 }
 
 static NAMES: LazyLock<[Name; 3]> = LazyLock::new(|| [&b"UNIQ_KEY\x01"[..], b"KEYS\x01", b"TAGS\x01"].map(Name::new));
