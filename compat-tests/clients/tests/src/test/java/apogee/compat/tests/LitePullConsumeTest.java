@@ -69,12 +69,27 @@ class LitePullConsumeTest {
             Await.until("queue in the route", Inbox.DEADLINE, () -> puller.queues(topic).contains(queue));
             puller.assign(List.of(queue));
             for (long offset : List.of(45L, 3L)) {
-                puller.seek(queue, offset);
-                // The library may still hand out what it had fetched before it moved.
-                Await.until("message at offset " + offset, Inbox.DEADLINE, () -> puller.poll(POLL_MILLIS).stream()
-                    .anyMatch(message -> message.queueOffset() == offset && message.text().equals("m" + offset)));
+                Await.until("message at offset " + offset, Inbox.DEADLINE, () -> arrivesAfterSeek(puller, queue, offset));
             }
         }
+    }
+
+    /**
+     * Seeks, and polls for a while: the library may still hand out what it had fetched before it moved.
+     *
+     * <p>To be tried again, since all of these happen in the library: a seek that meets a pull task that is just starting is
+     * lost (the old task takes the new offset and ends); a pull of 5.5.0 that is interrupted by a seek before it is sent closes
+     * the connection, and with it fails the next request; and the end of a queue follows the answer to a send a moment later.
+     */
+    private static boolean arrivesAfterSeek(LitePuller puller, Queue queue, long offset) {
+        puller.seek(queue, offset);
+        for (int i = 0; i < 10; i++) {
+            if (puller.poll(POLL_MILLIS).stream()
+                .anyMatch(message -> message.queueOffset() == offset && message.text().equals("m" + offset))) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static List<Received> poll(LitePuller puller, int count) {
