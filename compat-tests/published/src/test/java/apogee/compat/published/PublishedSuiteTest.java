@@ -2,6 +2,7 @@ package apogee.compat.published;
 
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
+import apogee.compat.servers.Causes;
 import apogee.compat.servers.Implementation;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,7 +35,7 @@ class PublishedSuiteTest {
     private void assertAsExpected(Result result) {
         Expectation expected = expectations.of(result.className(), result.method());
         if (Verdict.of(result, expected, Implementation.underTest()) == Verdict.UNEXPECTED_FAILURE) {
-            throw new AssertionError("attempt " + result.attempts() + ": " + result.outcome(), result.failure());
+            throw new AssertionError("attempt %d: %s %s".formatted(result.attempts(), result.outcome(), Causes.of(result.failure())), result.failure());
         }
     }
 }

@@ -37,6 +37,7 @@ public final class Await {
             }
             LockSupport.parkNanos(POLL_NANOS);
         } while (System.nanoTime() < end);
-        throw new AssertionError("within " + deadline.toMillis() + " ms not seen: " + what, last);
+        String why = last == null ? "" : ", last " + Causes.of(last);
+        throw new AssertionError("within " + deadline.toMillis() + " ms not seen: " + what + why, last);
     }
 }

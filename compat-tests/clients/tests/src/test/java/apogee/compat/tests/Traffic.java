@@ -20,6 +20,8 @@ final class Traffic implements AutoCloseable {
     private final Subscription consumer;
     private final Thread sender;
     private volatile boolean running = true;
+    /** Why the last send failed, if it did. */
+    private volatile ClientException failure;
 
     Traffic(Cluster cluster, String version) {
         this.version = version;
@@ -35,7 +37,13 @@ final class Traffic implements AutoCloseable {
     /** Waits until so many more sends have been acknowledged and consumed, which shows that both directions work now. */
     void awaitFlow(int count) {
         int from = acknowledged.size();
-        Await.until(count + " more sends by client " + version, Inbox.DEADLINE, () -> acknowledged.size() >= from + count);
+        Await.until(count + " more sends by client " + version, Inbox.DEADLINE, () -> {
+            ClientException why = failure;
+            if (acknowledged.size() < from + count && why != null) {
+                throw why;
+            }
+            return acknowledged.size() >= from + count;
+        });
         inbox.awaitAll(acknowledged.subList(from, from + count));
     }
 
@@ -63,9 +71,10 @@ final class Traffic implements AutoCloseable {
             try {
                 if (producer.send(new Outgoing(topic, text)).status().equals("SEND_OK")) {
                     acknowledged.add(text);
+                    failure = null;
                 }
-            } catch (ClientException notAcknowledged) {
-                // Expected while a server is away.
+            } catch (ClientException whileAServerIsAway) {
+                failure = whileAServerIsAway;
             }
         }
     }
