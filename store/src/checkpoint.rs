@@ -48,7 +48,14 @@ pub struct Positions {
 pub struct Checkpoint {
     file: File,
     path: PathBuf,
-    positions: Mutex<Positions>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    positions: Positions,
+    /// They are on disk. A kill leaves a file that reads so and may not be.
+    is_written: bool,
 }
 
 impl Checkpoint {
@@ -59,12 +66,12 @@ impl Checkpoint {
     pub fn open(root: &Path) -> io::Result<Self> {
         let path = root.join("checkpoint");
         let (file, positions) = open(&path).map_err(files::named(&path))?;
-        Ok(Self { file, path, positions: Mutex::new(positions) })
+        Ok(Self { file, path, state: Mutex::new(State { positions, is_written: false }) })
     }
 
     /// The numbers as they are now.
     pub fn positions(&self) -> Positions {
-        *self.positions.lock()
+        self.state.lock().positions
     }
 
     /// Where the file is.
@@ -88,15 +95,22 @@ impl Checkpoint {
         })
     }
 
-    /// Changes numbers and brings them to disk.
+    /// Changes numbers and brings them to disk, unless they are there already.
     ///
     /// # Errors
     /// They are not on disk; a later write brings them.
     pub fn update(&self, change: impl FnOnce(&mut Positions)) -> io::Result<()> {
-        let mut positions = self.positions.lock();
-        change(&mut positions);
-        files::write_all_at(&self.file, &positions.encode(), 0)?;
-        files::sync(&self.file)
+        let mut state = self.state.lock();
+        let before = state.positions;
+        change(&mut state.positions);
+        if state.is_written && state.positions == before {
+            return Ok(());
+        }
+        state.is_written = false;
+        files::write_all_at(&self.file, &state.positions.encode(), 0)?;
+        files::sync(&self.file)?;
+        state.is_written = true;
+        Ok(())
     }
 }
 
@@ -176,7 +190,48 @@ const MARK: &[u8; 8] = b"apogee\0\x01";
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
     use super::*;
+    use crate::files::watch::{Act, Answer, Watch, Watcher};
+
+    /// Counts syncs, and refuses them for a while.
+    #[derive(Default)]
+    struct Syncs {
+        count: AtomicUsize,
+        refused: AtomicBool,
+    }
+
+    impl Watcher for Syncs {
+        fn before(&self, act: Act<'_>, _: &Path) -> io::Result<Answer> {
+            if matches!(act, Act::Sync { .. }) {
+                self.count.fetch_add(1, Ordering::Relaxed);
+                if self.refused.load(Ordering::Relaxed) {
+                    return Err(io::Error::other("refused"));
+                }
+            }
+            Ok(Answer::GoOn)
+        }
+    }
+
+    #[test]
+    fn what_is_on_disk_is_not_written_again() {
+        let root = tempfile::tempdir().unwrap();
+        let syncs = Arc::new(Syncs::default());
+        let _watch = Watch::new(root.path(), Arc::clone(&syncs) as _);
+        let checkpoint = Checkpoint::open(root.path()).unwrap();
+        let update =
+            |time| (checkpoint.update(|p| p.log_timestamp = time).is_ok(), syncs.count.load(Ordering::Relaxed));
+        // the first time it may not be on disk
+        assert_eq!([0, 0, 5, 5].map(update), [(true, 1), (true, 1), (true, 2), (true, 2)]);
+        syncs.refused.store(true, Ordering::Relaxed);
+        assert_eq!([6, 6].map(update), [(false, 3), (false, 4)]);
+        // as it was once: what the refused write left is not known
+        assert_eq!(update(5), (false, 5));
+        syncs.refused.store(false, Ordering::Relaxed);
+        assert_eq!([5, 5].map(update), [(true, 6), (true, 6)]);
+    }
 
     #[test]
     fn numbers_are_where_the_layout_says_and_come_back() {
