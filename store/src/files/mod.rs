@@ -110,23 +110,45 @@ pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Allocates space without changing what is there; the file reaches at least to the end of the range.
+/// Allocates space without changing what is there; the file reaches at least to the end of the range. Nobody else writes it
+/// meanwhile.
 pub(crate) fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
     if length == 0 {
         return Ok(());
     }
+    match fallocate_watched(file, offset, length) {
+        // without the call only written space is allocated
+        Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::OPNOTSUPP | Errno::NOSYS)) => {
+            let end = file.metadata()?.len();
+            let there = end.clamp(offset, offset + length);
+            write_holes(file, offset, there)?;
+            write_zeros(file, there, offset + length - there)
+        }
+        allocated => allocated,
+    }
+}
+
+fn fallocate_watched(file: &File, offset: u64, length: u64) -> io::Result<()> {
     #[cfg(any(test, feature = "watch"))]
     watch::before(watch::Act::Allocate, watch::path_of(file).as_deref())?;
-    match fallocate(file, FallocateFlags::empty(), offset, length) {
-        Ok(()) => Ok(()),
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-            // without the call only written space is allocated; what is in the file stays
-            let end = file.metadata()?.len();
-            let from = end.max(offset);
-            write_zeros(file, from, (offset + length).saturating_sub(from))
+    Ok(fallocate(file, FallocateFlags::empty(), offset, length)?)
+}
+
+/// Writes zeros where zeros stand in [from, to): there may be holes. What is something else has its space already.
+fn write_holes(file: &File, from: u64, to: u64) -> io::Result<()> {
+    let mut bytes = vec![0; PART];
+    let mut at = from;
+    while at < to {
+        let part = &mut bytes[..PART.min((to - at) as usize)];
+        file.read_exact_at(part, at)?;
+        // most of a file is one hole
+        let step = if is_zero(part) { PART } else { SECTOR };
+        for (n, bytes) in part.chunks(step).enumerate().filter(|(_, bytes)| is_zero(bytes)) {
+            file.write_all_at(bytes, at + (n * step) as u64)?;
         }
-        Err(error) => Err(error.into()),
+        at += part.len() as u64;
     }
+    Ok(())
 }
 
 /// Zeros a range of a file, its space allocated.
@@ -140,8 +162,12 @@ pub(crate) fn zero(file: &File, offset: u64, length: u64) -> io::Result<()> {
     }
 }
 
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}
+
 fn write_zeros(file: &File, offset: u64, length: u64) -> io::Result<()> {
-    let zeros = vec![0; 1 << 20];
+    let zeros = vec![0; PART];
     let mut written = 0;
     while written < length {
         let part = zeros.len().min((length - written) as usize);
@@ -151,9 +177,50 @@ fn write_zeros(file: &File, offset: u64, length: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Bytes read or written at once.
+const PART: usize = 1 << 20;
+/// No file system has smaller holes, bytes.
+const SECTOR: usize = 512;
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+    use std::sync::Arc;
+
     use super::*;
+    use watch::{Act, Answer, Watch, Watcher};
+
+    /// A file system that cannot allocate.
+    struct Plain;
+
+    impl Watcher for Plain {
+        fn before(&self, act: Act<'_>, _: &Path) -> io::Result<Answer> {
+            if matches!(act, Act::Allocate) { Err(Errno::OPNOTSUPP.into()) } else { Ok(Answer::GoOn) }
+        }
+    }
+
+    /// Writing into a hole of a full disk that is mapped would kill the process.
+    #[test]
+    fn a_file_has_no_holes_where_the_file_system_cannot_allocate() {
+        let root = tempfile::tempdir().unwrap();
+        let _watch = Watch::new(root.path(), Arc::new(Plain));
+        let length = 3 * PART as u64;
+        for (name, there) in [("new", 0), ("short", length / 2 + 100), ("sparse", length)] {
+            let path = root.path().join(name);
+            let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
+            file.set_len(there).unwrap();
+            let mut content = vec![0; length as usize];
+            for at in [9000, PART - 3].into_iter().filter(|at| (*at as u64) < there) {
+                content[at..at + 5].copy_from_slice(b"there");
+                file.write_all_at(b"there", at as u64).unwrap();
+            }
+            for from in [9000, 0] {
+                allocate(&file, from, length - from).unwrap();
+                assert!(file.metadata().unwrap().blocks() * 512 >= length - from, "{name} from {from}");
+            }
+            assert_eq!(fs::read(&path).unwrap(), content, "{name}");
+        }
+    }
 
     #[test]
     fn directories_are_made_where_they_are_missing() {
