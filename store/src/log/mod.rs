@@ -17,6 +17,7 @@ mod gate;
 mod group_commit;
 mod numbered;
 mod options;
+mod passed;
 mod raw;
 mod read;
 mod reader;

@@ -7,6 +7,7 @@ use apogee_remoting::message::record::Record;
 use bytes::Bytes;
 
 use super::CommitLog;
+use super::passed::Passed;
 use super::scan::Scan;
 use crate::queue::{Queue, RecordAt, Unit};
 use crate::read::{RecordFields, RecordSource};
@@ -56,7 +57,8 @@ impl RecordSource for CommitLog {
     }
 
     fn resume_behind(&self, offset: i64) -> io::Result<Option<i64>> {
-        let found = Scan::new(&self.segments, self.options.require_property_crc).resume(offset, 0)?;
+        let mut scan = Scan::new(&self.segments, self.options.require_property_crc);
+        let found = scan.resume(offset, &mut Passed::new(offset, i64::MIN))?;
         Ok(found.filter(|found| *found < self.written()))
     }
 }

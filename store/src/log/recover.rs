@@ -89,8 +89,8 @@ impl CommitLog {
         let segments = Segments::open(options.directories.clone(), options.file_size)?;
         let io = |source| RecoverError::Io { directory: directory.clone(), source };
         let mut scan = Scan::new(&segments, options.require_property_crc).ending_at_zeros(known.clean);
-        let (from, not_older) = start(&mut scan, &segments, known).map_err(io)?;
-        let found = scan.run(from, not_older, i64::MAX, known.tell_every).map_err(io)?;
+        let (from, newest) = start(&mut scan, &segments, known).map_err(io)?;
+        let found = scan.run(from, newest, i64::MAX, known.tell_every).map_err(io)?;
         info!(from, end = found.end, clean = known.clean, "commit log checked");
         if let Some(record) = known.lost(found.end) {
             error!(
@@ -128,7 +128,7 @@ impl CommitLog {
     }
 }
 
-/// Where to check from, and how old a record may be that follows on damage there.
+/// Where to check from, and the store time (ms) of a record there; 0 when that does not matter.
 fn start(scan: &mut Scan<'_>, segments: &Segments, known: RecoverFrom) -> io::Result<(i64, i64)> {
     let dispatched = known.dispatched_record.filter(|_| known.clean);
     for record in [known.synced_record, dispatched].into_iter().flatten() {

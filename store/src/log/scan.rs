@@ -7,6 +7,7 @@ use apogee_remoting::message::record::{BLANK_HEAD, Entry, MAGIC_V1, Record, Reco
 use memchr::memchr_iter;
 use tracing::{error, warn};
 
+use super::passed::Passed;
 use super::segment::Segment;
 use super::segments::Segments;
 use crate::progress::Progress;
@@ -27,8 +28,13 @@ pub(super) struct Found {
 
 /// A place where a good entry stands.
 #[derive(Clone, Copy, Debug)]
-enum Good {
-    Record { size: usize, timestamp: i64 },
+pub(super) enum Good<T = ()> {
+    /// A record, and what was seen in it.
+    Record {
+        size: usize,
+        timestamp: i64,
+        seen: T,
+    },
     Blank,
 }
 
@@ -64,47 +70,59 @@ impl<'a> Scan<'a> {
 
     /// Walks from a place where an entry starts to the end of the good records.
     ///
-    /// Bad bytes with good records behind them do not end the walk: they are reported and passed over. A record
-    /// behind them counts as good only when it is not older than what stands before them, for at the end of a log
-    /// that was once cut there may be records of its former end.
+    /// Bad bytes with good records behind them do not end the walk: they are reported and passed over. A record behind
+    /// them that is older than one before them counts as good unless it is of a former end of the log ([`Passed`]).
     ///
     /// It ends at the latest with the entry before `until`. How far it has come is told after each `tell_every`.
-    pub(super) fn run(&mut self, from: i64, not_older: i64, until: i64, tell_every: Duration) -> io::Result<Found> {
-        let mut found = Found { end: from, last_timestamp: not_older, damage: Vec::new(), clean_end: true };
+    pub(super) fn run(&mut self, from: i64, newest: i64, until: i64, tell_every: Duration) -> io::Result<Found> {
+        let (mut end, mut clean_end) = (from, true);
+        let mut passed = Passed::new(from, newest);
+        // bad bytes were the last thing passed but for older records
+        let mut is_behind_damage = false;
         let to = self.segments.list().last().map_or(from, |last| last.end()).min(until);
         let mut progress = Progress::new("checking the commit log", from, to, tell_every);
-        while found.end < until && self.segments.find(found.end).is_some() {
-            progress.at(found.end);
-            match self.entry(found.end)? {
-                Ok(Good::Record { size, timestamp }) => {
-                    found.end += size as i64;
-                    found.last_timestamp = found.last_timestamp.max(timestamp);
+        while end < until && self.segments.find(end).is_some() {
+            progress.at(end);
+            let why = match self.entry(end)? {
+                Ok(Good::Record { timestamp, .. })
+                    if is_behind_damage && self.is_former(end, timestamp, &mut passed, end)? =>
+                {
+                    "a record of a former end of the log".to_owned()
                 }
-                Ok(Good::Blank) => found.end = self.segments.next_start(found.end),
-                Err(_) if self.ends_at_zeros && self.is_zero(found.end)? && !self.goes_on_behind(found.end)? => break,
-                Err(why) => {
-                    let Some(next) = self.resume(found.end, found.last_timestamp)? else {
-                        found.clean_end = self.is_zero(found.end)?;
-                        if !found.clean_end {
-                            warn!(at = found.end, %why, "the commit log ends here: what follows is no whole record");
-                        }
-                        break;
-                    };
-                    error!(from = found.end, to = next, %why, "the commit log is damaged here: these bytes are not served");
-                    found.damage.push((found.end, next));
-                    found.end = next;
+                Ok(Good::Record { size, timestamp, .. }) => {
+                    end += size as i64;
+                    is_behind_damage &= timestamp < passed.newest;
+                    passed.newest = passed.newest.max(timestamp);
+                    continue;
                 }
-            }
+                Ok(Good::Blank) => {
+                    end = self.next_start(end);
+                    continue;
+                }
+                Err(_) if self.ends_at_zeros && self.is_zero(end)? && !self.goes_on_behind(end)? => break,
+                Err(why) => why.to_string(),
+            };
+            let Some(next) = self.resume(end, &mut passed)? else {
+                clean_end = self.is_zero(end)?;
+                if !clean_end {
+                    warn!(at = end, %why, "the commit log ends here: what follows is no whole record");
+                }
+                break;
+            };
+            error!(from = end, to = next, %why, "the commit log is damaged here: these bytes are not served");
+            passed.damage.push((end, next));
+            end = next;
+            is_behind_damage = true;
         }
-        Ok(found)
+        Ok(Found { end, last_timestamp: passed.newest, damage: passed.damage, clean_end })
     }
 
-    /// The first good record behind bad bytes, not older than a time.
-    pub(super) fn resume(&mut self, bad: i64, not_older: i64) -> io::Result<Option<i64>> {
+    /// The first good record behind bad bytes that follows on what was passed before them.
+    pub(super) fn resume(&mut self, bad: i64, passed: &mut Passed) -> io::Result<Option<i64>> {
         let Some(mut segment) = self.segments.find(bad) else { return Ok(None) };
         let mut at = (bad - segment.start()) as usize + 1;
         loop {
-            if let Some(found) = self.resume_in(&segment, at, not_older)? {
+            if let Some(found) = self.resume_in(&segment, at, bad, passed)? {
                 return Ok(Some(found));
             }
             let Some(next) = self.segments.find(segment.end()) else { return Ok(None) };
@@ -113,7 +131,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn resume_in(&mut self, segment: &Segment, from: usize, not_older: i64) -> io::Result<Option<i64>> {
+    fn resume_in(&mut self, segment: &Segment, from: usize, bad: i64, passed: &mut Passed) -> io::Result<Option<i64>> {
         let size = self.segments.file_size();
         let mut chunk = vec![0; CHUNK.min(size)];
         let mut at = from;
@@ -126,7 +144,8 @@ impl<'a> Scan<'a> {
                 let Some(start) = magic.checked_sub(4) else { continue };
                 let place = segment.start() + (data + start) as i64;
                 if chunk.get(start + 28..start + HEAD) == Some(&place.to_be_bytes()[..])
-                    && self.record_at(place)?.is_some_and(|timestamp| timestamp >= not_older)
+                    && let Some(timestamp) = self.record_at(place)?
+                    && !self.is_former(place, timestamp, passed, bad)?
                 {
                     return Ok(Some(place));
                 }
@@ -139,6 +158,15 @@ impl<'a> Scan<'a> {
 
     /// What stands at a place: a good entry, or why it is none.
     fn entry(&mut self, at: i64) -> io::Result<Result<Good, RecordError>> {
+        self.entry_with(at, |_| ())
+    }
+
+    /// The same, with what `see` makes of a record.
+    pub(super) fn entry_with<T>(
+        &mut self,
+        at: i64,
+        see: impl FnOnce(&Record<'_>) -> T,
+    ) -> io::Result<Result<Good<T>, RecordError>> {
         let require_property_crc = self.require_property_crc;
         let mut needed = BLANK_HEAD;
         loop {
@@ -154,8 +182,11 @@ impl<'a> Scan<'a> {
                 Err(why) => return Ok(Err(why)),
                 Ok(Entry::Blank(_)) => return Ok(Ok(Good::Blank)),
                 Ok(Entry::Record(record)) => {
-                    return Ok(check(&record, at, require_property_crc)
-                        .map(|()| Good::Record { size: record.size(), timestamp: record.store_timestamp }));
+                    return Ok(check(&record, at, require_property_crc).map(|()| Good::Record {
+                        size: record.size(),
+                        timestamp: record.store_timestamp,
+                        seen: see(&record),
+                    }));
                 }
             }
         }
@@ -178,12 +209,17 @@ impl<'a> Scan<'a> {
     }
 
     fn left_in_file(&self, at: i64) -> usize {
-        (self.segments.next_start(at) - at) as usize
+        (self.next_start(at) - at) as usize
+    }
+
+    /// Physical offset of the file behind the one that holds a place.
+    pub(super) fn next_start(&self, at: i64) -> i64 {
+        self.segments.next_start(at)
     }
 
     /// Whether there is something in the file behind the one that holds a place: then the log does not end here.
     fn goes_on_behind(&mut self, at: i64) -> io::Result<bool> {
-        let next = self.segments.next_start(at);
+        let next = self.next_start(at);
         Ok(self.segments.find(next).is_some() && !self.is_zero(next)?)
     }
 

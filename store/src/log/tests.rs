@@ -403,6 +403,32 @@ fn records_of_a_former_end_do_not_come_back() {
     assert_eq!(fixture.after_kill().written(), new.end());
 }
 
+/// As the reference writes them after the clock was set back, and as a time is that was damaged itself.
+#[test]
+fn older_records_behind_damage_stay_where_their_queue_goes_on() {
+    for (times, time) in [(40..180, 1), (3..4, i64::MAX)] {
+        let fixture = Fixture::new();
+        let all = fixture.filled();
+        for message in &all[times.start..times.end.min(all.len())] {
+            let (file, at) = (message.physical_offset / FILE as i64, message.physical_offset % FILE as i64);
+            patch(&fixture.path(), file, at as u64 + 56, &time.to_be_bytes());
+        }
+        // in the middle of a file, and from its end into the next one
+        patch(&fixture.path(), 0, (all[50].physical_offset + 90) as u64, b"damage");
+        patch(&fixture.path(), 0, FILE as u64 - 400, &[0; 400]);
+        patch(&fixture.path(), 1, 0, &[0; 10]);
+        let edge = FILE as i64;
+        let is_lost = |n: usize| n == 50 || all[n].end() > edge - 400 && all[n].physical_offset < edge + 10;
+        for _ in 0..2 {
+            let log = fixture.after_kill();
+            assert_eq!(log.written(), all.last().unwrap().end());
+            let served = (0..all.len()).filter(|n| log.damaged_until(all[*n].physical_offset).is_none());
+            assert!(served.eq((0..all.len()).filter(|n| !is_lost(*n))), "{time}");
+            log.close();
+        }
+    }
+}
+
 #[test]
 fn a_known_record_shortens_the_check() {
     let fixture = Fixture::new();
