@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &SalvageArguments) -> Result<Outcome, Error> {
     updated.map_err(at(target))?;
     if let Some((_, known)) = layout.known_ends()?.filter(|(_, known)| !known.deleted.is_empty()) {
         let last = (copied.last, copied.newest);
-        let known = Known { last_record: last, synced_record: last, ends: Vec::new(), ..known };
+        let known = Known { last_record: last, synced_record: last, ends: Vec::new(), listed_before: 0, ..known };
         KnownEnds::open(target).and_then(|(mut file, _)| file.write(&known)).map_err(at(target))?;
     }
     sync(target)?;

@@ -110,6 +110,7 @@ fn forget(layout: &Layout, place: i64, last_record: (i64, i64)) -> Result<(), Er
     if let Some((mut file, mut known)) = layout.known_ends()? {
         known.cut(place);
         (known.last_record, known.synced_record) = (last_record, last_record);
+        known.listed_before = 0;
         file.write(&known).map_err(at(root))?;
     }
     let (path, newest) = (root.join("checkpoint"), last_record.1);

@@ -1,8 +1,9 @@
 //! The files `lock` and `abort` of a store (constants.md, section 8): who has it, and whether it was closed.
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{FcntlArg, fcntl};
@@ -31,22 +32,28 @@ impl StoreLock {
         Ok(lock(&file, libc::F_WRLCK)?.then_some(Self { file }))
     }
 
-    /// Writes the file, as the reference does at each start: who had the store before can tell that it went to another. Who
-    /// gets it back from itself leaves the file as it is, so that no start that came to nothing is taken for somebody else's.
+    /// Writes a number of its own into the file, and gives it. The reference writes `lock` over it at each start, so who had
+    /// the store before can tell that it went to another, and a copy says the same. Who gets it back from itself leaves the
+    /// file as it is: no start that came to nothing is taken for somebody else's.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn claim(&self) -> io::Result<()> {
-        self.file.write_all_at(b"lock", 0)
+    pub fn claim(&self) -> io::Result<u64> {
+        let claim = RandomState::new().hash_one(()) | OURS;
+        self.file.write_all_at(&claim.to_be_bytes(), 0)?;
+        Ok(claim)
     }
 
-    /// When the store last went to another, ns since 1970.
+    /// The number of who claimed the store last; `None` when that was the reference, or nobody.
     ///
     /// # Errors
-    /// The file cannot be looked at.
-    pub fn taken_at(&self) -> io::Result<i64> {
-        let metadata = self.file.metadata()?;
-        Ok(metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()))
+    /// The file cannot be read.
+    pub fn claimed(&self) -> io::Result<Option<u64>> {
+        let mut bytes = [0; 8];
+        match self.file.read_exact_at(&mut bytes, 0) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            read => read.map(|()| Some(u64::from_be_bytes(bytes)).filter(|claim| claim & OURS != 0)),
+        }
     }
 
     /// Holds the store for reading, together with others who read; nothing is written. `None` when a broker has it.
@@ -58,6 +65,9 @@ impl StoreLock {
         Ok(lock(&file, libc::F_RDLCK)?.then_some(Self { file }))
     }
 }
+
+/// A bit of every number of a claim, and not of `lock`.
+const OURS: u64 = 1 << 63;
 
 /// Locks the first byte of a file, unless somebody else has it.
 fn lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
@@ -118,8 +128,6 @@ impl AbortMark {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
-
     use super::*;
 
     #[test]
@@ -136,19 +144,21 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_alone_changes_the_time() {
+    fn a_claim_lasts_until_the_next_one() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("lock");
-        let first = StoreLock::take(root.path()).unwrap().unwrap();
-        first.claim().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"lock");
-        let long_ago = UNIX_EPOCH + Duration::from_nanos(1_000_000_007);
-        File::options().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
-        drop(first);
-        let second = StoreLock::take(root.path()).unwrap().unwrap();
-        assert_eq!(second.taken_at().unwrap(), 1_000_000_007);
-        second.claim().unwrap();
-        assert!(second.taken_at().unwrap() > 1_000_000_007);
+        let take = || StoreLock::take(root.path()).unwrap().unwrap();
+        assert_eq!(take().claimed().unwrap(), None);
+        let first = take().claim().unwrap();
+        // as a copy that keeps no times
+        let bytes = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(take().claimed().unwrap(), Some(first));
+        assert_ne!(take().claim().unwrap(), first);
+        // the reference
+        File::options().write(true).open(&path).unwrap().write_all_at(b"lock", 0).unwrap();
+        assert_eq!(take().claimed().unwrap(), None);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(super) struct QueueBuilder {
     /// Where the walk began, while it still can begin earlier: a gap in a queue that ends before it, or is empty, is no gap
     /// of the log, but units that are missing.
     pub(super) began: Option<i64>,
+    /// Physical offset before which a queue that is empty has no records.
+    pub(super) whole_before: i64,
     /// Physical offset before which records are dispatched once more: those of topics that are not there any more make no
     /// queue.
     pub(super) known_before: i64,
@@ -38,6 +40,7 @@ impl QueueBuilder {
             listener: None,
             bit_maps: None,
             began: None,
+            whole_before: 0,
             known_before: 0,
         }
     }
@@ -77,7 +80,9 @@ impl QueueBuilder {
         }
         let missing = |behind| Err(DispatchError::UnitsMissing { position, behind });
         let queue = match self.queues.get_or_create(topic, queue_id) {
-            Ok(queue) if self.began.is_some() && queue.lacks_first(offset) => return missing(-1),
+            Ok(queue) if self.began.is_some_and(|began| began > self.whole_before) && queue.lacks_first(offset) => {
+                return missing(self.whole_before);
+            }
             queue => queue,
         };
         let appended =

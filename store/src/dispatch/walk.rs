@@ -74,7 +74,7 @@ pub enum DispatchError {
     UnitsMissing {
         /// Physical offset of the record behind the gap.
         position: i64,
-        /// Physical offset behind the queue's last record before it; -1 where there is none.
+        /// Physical offset behind the queue's last record before it, or before which it has none.
         behind: i64,
     },
     /// A consumer cannot go on.
@@ -145,6 +145,14 @@ impl Dispatch {
     pub fn accepting_gaps(mut self) -> Self {
         if let Some(queues) = &mut self.queues {
             queues.began = None;
+        }
+        self
+    }
+
+    /// Takes a queue without units for one that has no records before a place: it does not miss them.
+    pub fn with_whole_before(mut self, position: i64) -> Self {
+        if let Some(queues) = &mut self.queues {
+            queues.whole_before = position;
         }
         self
     }

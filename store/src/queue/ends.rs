@@ -7,10 +7,11 @@
 //!
 //! Its content, in this order; whatever does not add up counts for nothing:
 //!
-//! - `apgends3`, and the CRC32 of all that follows (4 bytes);
-//! - when the store was taken by who wrote this, ns since 1970: 8;
+//! - `apgends4`, and the CRC32 of all that follows (4 bytes);
+//! - what stands in `lock` while who wrote this has the store: 8;
 //! - version of the topics' table: number of changes 8, time 8;
 //! - physical offset 8 and store time 8 of the last record, and of the last one that was on disk;
+//! - physical offset before which no queue has records but those that are named: 8;
 //! - number of deleted topics 4; for each: length of the topic 2, topic, end of the log at that time 8;
 //! - for each queue: length of the topic 2, topic, queue number 4, queue offset 8 and physical offset 8 behind the last unit on
 //!   disk.
@@ -44,14 +45,16 @@ pub struct KnownEnd {
 /// What the file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// When the store was taken by who wrote this, ns since 1970 ([`crate::StoreLock::taken_at`]).
-    pub taken_at: i64,
+    /// Number of who wrote this in the file `lock` ([`crate::StoreLock::claim`]).
+    pub claim: u64,
     /// Version of the topics' table ([`super::QueueKinds::version`]).
     pub version: (i64, i64),
     /// Physical offset and store time (ms) of the last record that was dispatched.
     pub last_record: (i64, i64),
     /// The same of the last one that was on disk, in the log and in its queue.
     pub synced_record: (i64, i64),
+    /// Physical offset before which no queue has records but those of `ends`; 0 when that is not known.
+    pub listed_before: i64,
     /// Topics that were deleted, each with the end of the log at that time: records before it are of its former life.
     pub deleted: Vec<(String, i64)>,
     /// How far queues were.
@@ -86,7 +89,10 @@ impl Known {
         for (_, log_end) in &mut self.deleted {
             *log_end = end.min(*log_end);
         }
-        self.ends.retain(|known| known.max_physical <= end);
+        let is_out = |known: &KnownEnd| known.max_physical > end;
+        // one that is left out has records before its end, too
+        self.listed_before = if self.ends.iter().any(is_out) { 0 } else { self.listed_before.min(end) };
+        self.ends.retain(|known| !is_out(known));
     }
 }
 
@@ -95,7 +101,7 @@ impl Known {
 pub struct KnownEnds {
     path: PathBuf,
     /// As they are known now.
-    taken_at: i64,
+    claim: u64,
     last_record: (i64, i64),
     synced_record: (i64, i64),
     /// Checksum of what is in it; `None` when that is not known.
@@ -119,13 +125,13 @@ impl KnownEnds {
             }
             Known::default()
         });
-        let Known { taken_at, last_record, synced_record, .. } = known;
-        Ok((Self { path, taken_at, last_record, synced_record, written: None }, known))
+        let Known { claim, last_record, synced_record, .. } = known;
+        Ok((Self { path, claim, last_record, synced_record, written: None }, known))
     }
 
-    /// Takes over when this process took the store, ns since 1970, for the next write.
-    pub fn taken(&mut self, taken_at: i64) {
-        self.taken_at = taken_at;
+    /// Takes over the number with which this process has the store, for the next write.
+    pub fn claimed(&mut self, claim: u64) {
+        self.claim = claim;
     }
 
     /// Writes down how far the queues are on disk and what was deleted, unless that is what stands there. Says whether it stands
@@ -152,10 +158,11 @@ impl KnownEnds {
 
     fn known(&self, queues: &QueueTable) -> Known {
         Known {
-            taken_at: self.taken_at,
+            claim: self.claim,
             version: queues.version(),
             last_record: self.last_record,
             synced_record: self.synced_record,
+            listed_before: self.synced_record.0,
             deleted: queues.deleted(),
             ends: queues.durable_ends(),
         }
@@ -175,8 +182,8 @@ impl KnownEnds {
     /// # Errors
     /// It may still stand there.
     pub fn forget(&mut self, deleted: Vec<(String, i64)>) -> io::Result<()> {
-        let Self { taken_at, last_record, synced_record, .. } = *self;
-        self.write(&Known { taken_at, last_record, synced_record, deleted, ..Known::default() })
+        let Self { claim, last_record, synced_record, .. } = *self;
+        self.write(&Known { claim, last_record, synced_record, deleted, ..Known::default() })
     }
 
     /// Lets the file say this, unless it does already.
@@ -209,11 +216,12 @@ fn encode(known: &Known) -> Vec<u8> {
         content.put_u16(topic.len() as u16);
         content.put_slice(topic.as_bytes());
     };
-    content.put_i64(known.taken_at);
+    content.put_u64(known.claim);
     for (a, b) in [known.version, known.last_record, known.synced_record] {
         content.put_i64(a);
         content.put_i64(b);
     }
+    content.put_i64(known.listed_before);
     content.put_u32(known.deleted.len() as u32);
     for (topic, log_end) in &known.deleted {
         put_topic(&mut content, topic);
@@ -236,10 +244,11 @@ fn decode(content: &[u8]) -> Option<Known> {
     if crc != crc32fast::hash(rest) {
         return None;
     }
-    let taken_at = rest.try_get_i64().ok()?;
+    let claim = rest.try_get_u64().ok()?;
     let mut pair = || Some((rest.try_get_i64().ok()?, rest.try_get_i64().ok()?));
     let (version, last_record, synced_record) = (pair()?, pair()?, pair()?);
-    let mut known = Known { taken_at, version, last_record, synced_record, ..Known::default() };
+    let listed_before = rest.try_get_i64().ok()?;
+    let mut known = Known { claim, version, last_record, synced_record, listed_before, ..Known::default() };
     for _ in 0..rest.try_get_u32().ok()? {
         known.deleted.push((topic(&mut rest)?, rest.try_get_i64().ok()?));
     }
@@ -258,7 +267,7 @@ fn topic(rest: &mut &[u8]) -> Option<String> {
     Some(std::str::from_utf8(topic).ok()?.to_owned())
 }
 
-const MAGIC: &[u8; 8] = b"apgends3";
+const MAGIC: &[u8; 8] = b"apgends4";
 const HEAD: usize = MAGIC.len() + 4;
 const NO_RECORD: (i64, i64) = (0, 0);
 
@@ -272,7 +281,7 @@ mod tests {
         let deleted = vec![("gone".to_owned(), 800)];
         let ends = vec![end("T", 0), end("%LMQ%\u{e9}", 3)];
         let (last_record, synced_record) = ((840, 5), (830, 5));
-        let known = Known { taken_at: 2, version: (3, 4), last_record, synced_record, deleted, ends };
+        let known = Known { claim: 2, version: (3, 4), last_record, synced_record, listed_before: 6, deleted, ends };
         let content = encode(&known);
         assert_eq!(decode(&content).unwrap(), known);
         assert_eq!(decode(&encode(&Known::default())).unwrap(), Known::default());
@@ -282,5 +291,19 @@ mod tests {
             assert_eq!(decode(&damaged), None, "{at}");
             assert_eq!(decode(&content[..at]), None, "{at}");
         }
+    }
+    /// Whoever takes one that is not named for a queue without records would lose those of the one that is left out.
+    #[test]
+    fn queues_that_are_left_out_are_not_taken_for_empty_ones() {
+        let end = |max_physical| KnownEnd { topic: "T".to_owned(), queue_id: 0, max: 7, max_physical };
+        let known = Known { listed_before: 850, ends: vec![end(800), end(900)], ..Known::default() };
+        for (at, listed_before, ends) in [(1000, 850, 2), (900, 850, 2), (899, 0, 1), (799, 0, 0)] {
+            let mut known = known.clone();
+            known.cut(at);
+            assert_eq!((known.listed_before, known.ends.len()), (listed_before, ends), "{at}");
+        }
+        let mut known = Known { ends: vec![end(800)], ..known };
+        known.cut(840);
+        assert_eq!(known.listed_before, 840);
     }
 }

@@ -102,10 +102,10 @@ impl Store {
         let (min, end) = (log.min_offset(), log.max_offset());
 
         let (mut known_ends, mut once) = KnownEnds::open(&root).map_err(io)?;
-        let only_ours = once.taken_at == lock.taken_at().map_err(io)?;
+        let named = |error| io(files::named(&root.join("lock"))(error));
+        let only_ours = lock.claimed().map_err(named)? == Some(once.claim);
         if !only_ours {
-            lock.claim().map_err(files::named(&root.join("lock"))).map_err(io)?;
-            known_ends.taken(lock.taken_at().map_err(io)?);
+            known_ends.claimed(lock.claim().map_err(named)?);
         }
         let same_until = once.limit_to(&*log).map_err(io)?;
         // Before anything is derived or appended: from here on a stop is an unclean one.
@@ -284,6 +284,7 @@ impl Derived {
                 .with_delays(delays.clone())
                 .with_light_queues(config.enable_multi_dispatch)
                 .with_known_before(dispatched_before)
+                .with_whole_before(if is_built_anew { 0 } else { repair.once.listed_before })
                 .with_bit_maps(hooks.bit_maps.clone())
         };
         // Nobody waits for old messages, so the listener comes after them.

@@ -1,14 +1,13 @@
 //! Another broker had the store in between, one that knows nothing of `queueEnds`: what it did to topics and log is no loss, and
 //! what it stored is served.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use apogee_store::{ExpiryRound, Positions, Store};
 
-use super::{ALL, MESSAGES, Topics, append, config, count, filled, open, overwrite, set_abort};
+use super::{ALL, MESSAGES, Topics, append, config, count, filled, open, overwrite, set_abort, take_elsewhere};
 
 const CHANGED: Topics = Topics { version: 2, ..ALL };
 
@@ -22,8 +21,7 @@ fn elsewhere(root: &Path, work: impl FnOnce(&Store)) {
     let store = open(root, CHANGED);
     work(&store);
     store.close().unwrap();
-    // never that of the start before, however fast this goes
-    File::options().write(true).open(root.join("lock")).unwrap().set_modified(UNIX_EPOCH).unwrap();
+    take_elsewhere(root);
     fs::write(root.join("queueEnds"), kept).unwrap();
     checkpoint.write_all_at(&ours, 64).unwrap();
 }

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::entries;
-use apogee_store::{GetRequest, Positions, Store};
+use apogee_store::{GetRequest, Positions, Store, Stretch};
 use tempfile::TempDir;
 
-use super::{ALL, MESSAGES, Topics, append, config, count, filled, hooks, open, overwrite, set_abort};
+use super::{
+    ALL, LOG_FILE, MESSAGES, Topics, append, config, count, filled, hooks, open, overwrite, set_abort, take_elsewhere,
+};
 
 fn check(root: &Path) {
     // the second time as a kill in the middle of the first leaves it, the third time after a clean stop
@@ -56,6 +58,8 @@ fn a_queue_whose_folder_is_lost_after_a_change_of_topics_and_a_kill_comes_back()
         append(&store, "V", 0, 0);
         drop(store);
         fs::remove_dir_all(root.path().join("consumequeue").join(gone)).unwrap();
+        // a copy that keeps no times
+        File::options().write(true).open(root.path().join("lock")).unwrap().set_modified(UNIX_EPOCH).unwrap();
         let topics = Topics { version: 2, ..ALL };
         // a start that comes to nothing, for the log's disk is not there yet
         let (log, away) = (root.path().join("commitlog"), root.path().join("away"));
@@ -123,9 +127,9 @@ fn units_that_a_start_took_back_are_no_deletion() {
     (0..20).for_each(|n| append(&store, "T", 2, n));
     store.close().unwrap();
     drop(store);
-    // as of before the last run, by somebody else or with another clock
+    // as of before the last run, by somebody else
     fs::write(root.path().join("queueEnds"), kept).unwrap();
-    File::options().write(true).open(root.path().join("lock")).unwrap().set_modified(UNIX_EPOCH).unwrap();
+    take_elsewhere(root.path());
     fs::remove_file(root.path().join("checkpoint")).unwrap();
     set_abort(root.path());
     for queue in ["0", "1"] {
@@ -137,6 +141,49 @@ fn units_that_a_start_took_back_are_no_deletion() {
     let store = open(root.path(), Topics { version: 2, ..ALL });
     let found = [0, 1, 2].map(|queue_id| count(&store, "T", queue_id));
     assert_eq!(found, [MESSAGES, MESSAGES, 20]);
+}
+
+/// The log of a slave begins with the master's last file then, and the first message of a queue there with any offset.
+#[test]
+fn a_queue_that_began_before_the_log_is_not_looked_for_in_all_of_it() {
+    let (master, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let sent = open(master.path(), ALL);
+    (0..5).for_each(|n| append(&sent, "V", 0, n));
+    (0..MESSAGES).for_each(|n| append(&sent, "T", 0, n));
+    (0..2 * MESSAGES).for_each(|n| append(&sent, "T", 1, n));
+    let mut at = sent.max_physical_offset() / LOG_FILE * LOG_FILE;
+    assert!(at > 0);
+    let mut copy = |store: &Store| {
+        while let Some(Stretch::Mapped(bytes)) = sent.log_stretch(at, 1 << 20).unwrap() {
+            store.append_raw(at, &bytes).unwrap();
+            at += bytes.len() as i64;
+        }
+    };
+    let store = open(root.path(), ALL);
+    copy(&store);
+    let messages = count(&store, "T", 1);
+    assert!((1..2 * MESSAGES).contains(&messages));
+    store.close().unwrap();
+    drop(store);
+    let known =
+        ["checkpoint", "queueEnds"].map(|name| (root.path().join(name), fs::read(root.path().join(name)).unwrap()));
+    let store = open(root.path(), ALL);
+    append(&sent, "V", 0, 5);
+    copy(&store);
+    assert_eq!((count(&store, "V", 0), store.min_offset("V", 0)), (1, 5));
+    drop(store);
+    // none of it had come to disk
+    for (path, content) in known {
+        fs::write(path, content).unwrap();
+    }
+    fs::remove_dir_all(root.path().join("consumequeue/V")).unwrap();
+    let config = MessageStoreConfig { flush_interval_consume_queue: 60_000, ..config(root.path()) };
+    let store = Store::open(&config, hooks(ALL)).unwrap();
+    assert!(
+        Positions::read(root.path()).unwrap().unwrap().synced_record.is_some(),
+        "all is checked and dispatched again"
+    );
+    assert_eq!((count(&store, "V", 0), store.min_offset("V", 0), count(&store, "T", 1)), (1, 5, messages));
 }
 
 #[test]
