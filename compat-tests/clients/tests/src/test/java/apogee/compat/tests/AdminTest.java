@@ -33,7 +33,7 @@ import org.apache.rocketmq.remoting.protocol.route.QueueData;
 import org.apache.rocketmq.remoting.protocol.route.TopicRouteData;
 import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfig;
 import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -41,27 +41,16 @@ import org.junit.jupiter.api.Test;
 class AdminTest {
     private static final String TOOL = "admin";
 
+    @AutoClose
     private static Cluster cluster;
-    private static Admin admin;
     private static DefaultMQAdminExt tool;
     private static String broker;
 
     @BeforeAll
     static void start() {
         cluster = Cluster.own(1, Map.of("orderMessageEnable", "true"), 1, Map.of());
-        admin = new Admin(cluster.namesrvAddr());
-        tool = admin.tool();
+        tool = cluster.admin();
         broker = cluster.broker().address();
-    }
-
-    @AfterAll
-    static void end() {
-        if (admin != null) {
-            admin.close();
-        }
-        if (cluster != null) {
-            cluster.close();
-        }
     }
 
     @Test

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
+import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 
 /** Started name servers and brokers. */
 final class Cluster implements AutoCloseable {
@@ -24,6 +25,7 @@ final class Cluster implements AutoCloseable {
     final Servers servers = Servers.create();
     final List<Server> nameServers = new ArrayList<>();
     final List<Server> brokers = new ArrayList<>();
+    private Admin admin;
 
     private Cluster() {
     }
@@ -95,8 +97,19 @@ final class Cluster implements AutoCloseable {
         return what + "_" + version.replace('.', '_') + "_" + NAMES.incrementAndGet();
     }
 
+    /** The library under the admin tool, connected to the name servers; it ends with the cluster. */
+    synchronized DefaultMQAdminExt admin() {
+        if (admin == null) {
+            admin = new Admin(namesrvAddr());
+        }
+        return admin.tool();
+    }
+
     @Override
-    public void close() {
+    public synchronized void close() {
+        if (admin != null) {
+            admin.close();
+        }
         servers.close();
     }
 

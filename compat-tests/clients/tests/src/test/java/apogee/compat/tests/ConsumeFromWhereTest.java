@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 
 /**
@@ -30,18 +30,12 @@ import org.junit.jupiter.api.BeforeAll;
 class ConsumeFromWhereTest {
     private static final DateTimeFormatter SECONDS = DateTimeFormatter.ofPattern("yyyyMMddHHmmss").withZone(ZoneId.systemDefault());
 
+    @AutoClose
     private static Cluster cluster;
 
     @BeforeAll
     static void start() {
         cluster = Cluster.own(1, 1, Map.of("accessMessageInMemoryMaxRatio", "0"));
-    }
-
-    @AfterAll
-    static void end() {
-        if (cluster != null) {
-            cluster.close();
-        }
     }
 
     @EveryClient
@@ -101,9 +95,7 @@ class ConsumeFromWhereTest {
 
     /** The client has decided where to start, has consumed what there is, and has told the broker so. */
     private static boolean started(String group, Queue queue) throws Exception {
-        try (Admin admin = new Admin(cluster.namesrvAddr())) {
-            return admin.tool().examineConsumeStats(group, queue.topic()).getOffsetTable().values().stream()
-                .anyMatch(offset -> offset.getConsumerOffset() == 2);
-        }
+        return cluster.admin().examineConsumeStats(group, queue.topic()).getOffsetTable().values().stream()
+            .anyMatch(offset -> offset.getConsumerOffset() == 2);
     }
 }

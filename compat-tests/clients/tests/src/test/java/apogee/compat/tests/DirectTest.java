@@ -20,7 +20,7 @@ import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.remoting.protocol.body.CMResult;
 import org.apache.rocketmq.remoting.protocol.body.ConsumeMessageDirectlyResult;
 import org.apache.rocketmq.remoting.protocol.body.ConsumerRunningInfo;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.FieldSource;
@@ -29,6 +29,7 @@ import org.junit.jupiter.params.provider.FieldSource;
 class DirectTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
+    @AutoClose
     private static Admin admin;
 
     private final Cluster cluster = Cluster.shared();
@@ -36,13 +37,6 @@ class DirectTest {
     @BeforeAll
     static void start() {
         admin = new Admin(Cluster.shared().namesrvAddr());
-    }
-
-    @AfterAll
-    static void end() {
-        if (admin != null) {
-            admin.close();
-        }
     }
 
     @EveryClient

@@ -15,25 +15,19 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Two of each: what one name server or one broker of two still does when the other is gone. */
 class FailoverTest {
+    @AutoClose
     private static Cluster cluster;
 
     @BeforeAll
     static void start() {
         // The shortest period that the reference accepts.
         cluster = Cluster.own(2, 2, Map.of("registerNameServerPeriod", "10000"));
-    }
-
-    @AfterAll
-    static void end() {
-        if (cluster != null) {
-            cluster.close();
-        }
     }
 
     @Test

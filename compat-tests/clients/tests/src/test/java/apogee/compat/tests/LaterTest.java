@@ -16,7 +16,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 
 /** Messages that are not visible at once: delayed ones, and those of transactions. */
@@ -24,18 +24,12 @@ class LaterTest {
     private static final Map<String, Outcome> AT_ONCE = Map.of("committed", Outcome.COMMIT, "rolled back", Outcome.ROLLBACK);
     private static final Map<String, Outcome> ASKED = Map.of("committed when asked", Outcome.COMMIT, "rolled back when asked", Outcome.ROLLBACK);
 
+    @AutoClose
     private static Cluster cluster;
 
     @BeforeAll
     static void start() {
         cluster = Cluster.own(1, 1, Map.of("messageDelayLevel", "1s 2h", "transactionCheckInterval", "1000", "transactionTimeOut", "1000"));
-    }
-
-    @AfterAll
-    static void end() {
-        if (cluster != null) {
-            cluster.close();
-        }
     }
 
     @EveryClient

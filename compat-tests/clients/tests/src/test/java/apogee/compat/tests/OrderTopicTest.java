@@ -15,28 +15,17 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 
 /** Topics whose queues for producers stand in the name server's key-value table. */
 class OrderTopicTest {
+    @AutoClose
     private static Cluster cluster;
-    private static Admin admin;
 
     @BeforeAll
     static void start() {
         cluster = Cluster.own(1, Map.of("orderMessageEnable", "true"), 2, Map.of());
-        admin = new Admin(cluster.namesrvAddr());
-    }
-
-    @AfterAll
-    static void end() {
-        if (admin != null) {
-            admin.close();
-        }
-        if (cluster != null) {
-            cluster.close();
-        }
     }
 
     @EveryClient
@@ -45,7 +34,7 @@ class OrderTopicTest {
         Inbox inbox = new Inbox();
         try (Producer producer = cluster.producer(version)) {
             cluster.createTopic(producer, topic, 4);
-            admin.tool().createOrUpdateOrderConf(topic, "broker-1:2;broker-0:1", true);
+            cluster.admin().createOrUpdateOrderConf(topic, "broker-1:2;broker-0:1", true);
             List<Queue> order = List.of(new Queue(topic, "broker-1", 0), new Queue(topic, "broker-1", 1), new Queue(topic, "broker-0", 0));
             Await.until("the queues of the table, in its order", Inbox.DEADLINE, () -> producer.queues(topic).equals(order));
             Map<Queue, List<String>> sent = new HashMap<>();

@@ -18,35 +18,24 @@ import java.util.Set;
 import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.remoting.protocol.body.QueueTimeSpan;
 import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /** Putting groups elsewhere: resets amid consumption, and offsets taken over from another group. */
 class ProgressTest {
+    @AutoClose
     private static Cluster cluster;
-    private static Admin admin;
     private static DefaultMQAdminExt tool;
 
     /** Two brokers: the first notes resets itself, the second tells the consumers. */
     @BeforeAll
     static void start() throws Exception {
         cluster = Cluster.own(1, 2, Map.of());
-        admin = new Admin(cluster.namesrvAddr());
-        tool = admin.tool();
+        tool = cluster.admin();
         Properties change = new Properties();
         change.setProperty("useServerSideResetOffset", "false");
         tool.updateBrokerConfig(cluster.brokers.get(1).address(), change);
-    }
-
-    @AfterAll
-    static void end() {
-        if (admin != null) {
-            admin.close();
-        }
-        if (cluster != null) {
-            cluster.close();
-        }
     }
 
     /** All generations at once, because each waits for ten seconds before it goes on at another offset. */

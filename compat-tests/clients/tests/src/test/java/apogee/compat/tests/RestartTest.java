@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -23,18 +23,12 @@ import org.junit.jupiter.api.Test;
 class RestartTest {
     private static final int FLOW = 50;
 
+    @AutoClose
     private static Cluster cluster;
 
     @BeforeAll
     static void start() {
         cluster = Cluster.own(1, 1, Map.of("flushDiskType", "SYNC_FLUSH"));
-    }
-
-    @AfterAll
-    static void end() {
-        if (cluster != null) {
-            cluster.close();
-        }
     }
 
     @Test

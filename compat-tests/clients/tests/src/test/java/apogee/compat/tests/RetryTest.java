@@ -13,29 +13,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfig;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 
 /** Messages that are not consumed the first time, and groups that may not consume. */
 class RetryTest {
+    @AutoClose
     private static Cluster cluster;
-    private static Admin admin;
 
     /** The broker chooses the third level for the first retry, and one more for each that follows. */
     @BeforeAll
     static void start() {
         cluster = Cluster.own(1, 1, Map.of("messageDelayLevel", "1s 1s 1s 1s 1s"));
-        admin = new Admin(cluster.namesrvAddr());
-    }
-
-    @AfterAll
-    static void end() {
-        if (admin != null) {
-            admin.close();
-        }
-        if (cluster != null) {
-            cluster.close();
-        }
     }
 
     @EveryClient
@@ -112,6 +101,6 @@ class RetryTest {
         SubscriptionGroupConfig config = new SubscriptionGroupConfig();
         config.setGroupName(group);
         config.setConsumeEnable(consume);
-        admin.tool().createAndUpdateSubscriptionGroupConfig(cluster.broker().address(), config);
+        cluster.admin().createAndUpdateSubscriptionGroupConfig(cluster.broker().address(), config);
     }
 }

@@ -24,20 +24,21 @@ class SlaveReadTest {
     /** All generations at once, for a slave takes over tables once a minute. */
     @Test
     void groupsGoOnAtTheSlave() {
-        try (Cluster cluster = Cluster.own(1, 1, Map.of()); Admin admin = new Admin(cluster.namesrvAddr())) {
+        try (Cluster cluster = Cluster.own(1, 1, Map.of())) {
+            DefaultMQAdminExt tool = cluster.admin();
             List<Group> groups = new ArrayList<>();
             try {
                 Clients.ALL.forEach(version -> groups.add(new Group(cluster, version)));
                 for (Group group : groups) {
-                    group.consumeEarly(admin.tool());
+                    group.consumeEarly(tool);
                 }
                 groups.forEach(group -> group.send("unread"));
                 Server slave = cluster.servers.broker("slave", Map.of("brokerName", "broker-0", "brokerId", "1", "brokerRole", "SLAVE"));
                 slave.start();
-                Await.until("the slave has everything", Inbox.DEADLINE, () -> hasAll(admin.tool(), slave, cluster.broker(), groups));
+                Await.until("the slave has everything", Inbox.DEADLINE, () -> hasAll(tool, slave, cluster.broker(), groups));
                 cluster.broker().kill();
                 Await.until("a route without the master", Inbox.DEADLINE, () ->
-                    admin.tool().examineBrokerClusterInfo().getBrokerAddrTable().get("broker-0").getBrokerAddrs().keySet().equals(Set.of(1L)));
+                    tool.examineBrokerClusterInfo().getBrokerAddrTable().get("broker-0").getBrokerAddrs().keySet().equals(Set.of(1L)));
                 groups.forEach(Group::subscribe);
                 groups.forEach(group -> group.await("unread"));
                 cluster.broker().start();
