@@ -35,6 +35,12 @@ public interface Producer extends AutoCloseable {
     /** The queues that a producer may write to, from the route. */
     List<Queue> queues(String topic);
 
+    /** The texts of the messages that the brokers find by a key, whenever they were stored. */
+    List<String> find(String topic, String key);
+
+    /** The text of the message of this id, the client's or the broker's. */
+    String view(String topic, String id);
+
     /** The library's own limit, checked before anything is sent; in bytes of the body. */
     void maxMessageSize(int bytes);
 

@@ -12,6 +12,7 @@ import apogee.compat.client.Queue;
 import apogee.compat.client.Sent;
 import apogee.compat.client.Subscription;
 import apogee.compat.servers.Await;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -65,6 +66,22 @@ class DirectTest {
                 assertEquals(CMResult.CR_SUCCESS, result.getConsumeResult());
                 assertEquals(List.of("m"), inbox.texts().subList(before, inbox.size()));
             }
+        }
+    }
+
+    @EveryClient
+    void aMessageIsFoundByItsKeysAndItsIds(String version) {
+        String topic = unique("Lookup", version);
+        try (Producer producer = cluster.producer(version)) {
+            Queue queue = cluster.createTopic(producer, topic, 1).get(0);
+            Sent sent = producer.send(new Outgoing(topic, null, "first second", "m".getBytes(StandardCharsets.UTF_8), Map.of()), queue);
+            producer.send(new Outgoing(topic, null, "second", "other".getBytes(StandardCharsets.UTF_8), Map.of()), queue);
+            // The index follows the log a moment later, and a client reports what it does not find.
+            Await.until("the message by its first key", Inbox.DEADLINE, () -> producer.find(topic, "first").equals(List.of("m")));
+            Await.until("both by the second", Inbox.DEADLINE, () -> Set.copyOf(producer.find(topic, "second")).equals(Set.of("m", "other")));
+            assertEquals("m", producer.view(topic, sent.offsetMsgId()));
+            assertEquals("m", producer.view(topic, sent.msgId()));
+            assertThrows(ClientException.class, () -> producer.find(topic, "third"));
         }
     }
 

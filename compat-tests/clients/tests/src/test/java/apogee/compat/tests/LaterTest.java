@@ -12,12 +12,15 @@ import apogee.compat.client.Received;
 import apogee.compat.client.Subscription;
 import apogee.compat.client.Transactions;
 import apogee.compat.servers.Await;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 
 /** Messages that are not visible at once: delayed ones, and those of transactions. */
 class LaterTest {
@@ -29,7 +32,9 @@ class LaterTest {
 
     @BeforeAll
     static void start() {
-        cluster = Cluster.own(1, 1, Map.of("messageDelayLevel", "1s 2h", "transactionCheckInterval", "1000", "transactionTimeOut", "1000"));
+        cluster = Cluster.own(1, 1, Map.of("messageDelayLevel", "1s 2h 5s", "transactionCheckInterval", "1000", "transactionTimeOut", "1000",
+            // A half waits however long a broker takes to come back.
+            "transactionCheckMax", "1000"));
     }
 
     @EveryClient
@@ -76,6 +81,76 @@ class LaterTest {
             inbox.awaitAll(Set.of("committed", "committed when asked"));
             Await.until("the broker asked for both", Inbox.DEADLINE, () -> asked.containsAll(ASKED.keySet()));
             assertEquals(Set.of("committed", "committed when asked"), new HashSet<>(inbox.texts()), consumer.clientId());
+        }
+    }
+
+    @Test
+    void whatWaitsComesAfterTheBrokerWasStopped() {
+        waitThrough(cluster.broker()::stop);
+    }
+
+    @Test
+    void whatWaitsComesAfterTheBrokerWasKilled() {
+        waitThrough(cluster.broker()::kill);
+    }
+
+    private static void waitThrough(Runnable end) {
+        List<Waiting> all = new ArrayList<>();
+        try {
+            Clients.ALL.forEach(version -> all.add(new Waiting(version)));
+            end.run();
+            cluster.broker().start();
+            all.forEach(Waiting::awaitEnd);
+        } finally {
+            all.forEach(Waiting::close);
+        }
+    }
+
+    /** A delayed message, and halves about which the broker has to ask until it has been away. */
+    private static final class Waiting implements AutoCloseable {
+        private final Client client;
+        private final String topic;
+        private final Set<String> rolledBack = ConcurrentHashMap.newKeySet();
+        private final Transactions transactions;
+        private volatile boolean wasAway;
+
+        Waiting(String version) {
+            client = Clients.of(version);
+            topic = unique("Waiting", version);
+            try (Producer producer = cluster.producer(version)) {
+                cluster.createTopic(producer, topic, 1);
+                producer.sendDelayed(new Outgoing(topic, "delayed"), 3);
+            }
+            transactions = client.transactions(cluster.namesrvAddr(), unique("p", version), text -> Outcome.UNKNOWN, this::outcome);
+            transactions.send(new Outgoing(topic, "committed"));
+            transactions.send(new Outgoing(topic, "rolled back"));
+        }
+
+        private Outcome outcome(String text) {
+            if (!wasAway) {
+                return Outcome.UNKNOWN;
+            }
+            if (text.equals("committed")) {
+                return Outcome.COMMIT;
+            }
+            rolledBack.add(text);
+            return Outcome.ROLLBACK;
+        }
+
+        void awaitEnd() {
+            wasAway = true;
+            Inbox inbox = new Inbox();
+            // Not before: a client of 4.3.0 waits half a minute for the answer to a pull of which the broker was killed.
+            try (Subscription consumer = client.subscribe(cluster.options(unique("g", client.version()), topic, inbox))) {
+                inbox.awaitAll(Set.of("delayed", "committed"));
+                Await.until("the broker asked about the other half", Inbox.DEADLINE, () -> !rolledBack.isEmpty());
+                assertEquals(Set.of("delayed", "committed"), new HashSet<>(inbox.texts()), consumer.clientId());
+            }
+        }
+
+        @Override
+        public void close() {
+            transactions.close();
         }
     }
 }

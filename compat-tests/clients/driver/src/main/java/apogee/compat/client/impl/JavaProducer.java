@@ -27,6 +27,8 @@ final class JavaProducer implements Producer {
     /** The library's 3 s are short for a Java broker that has just started on a busy machine. */
     static final int SEND_TIMEOUT_MILLIS = 15_000;
 
+    private static final int FOUND_AT_MOST = 32;
+
     private final DefaultMQProducer producer;
 
     JavaProducer(DefaultMQProducer producer, String namesrvAddr) {
@@ -93,8 +95,7 @@ final class JavaProducer implements Producer {
     @Override
     public String request(Outgoing message, Queue queue, Duration timeout) {
         // Without a queue 4.9.4 takes the request itself for its reply as soon as it is sent.
-        Message reply = Calls.get(() -> producer.request(Messages.message(message), Messages.queue(queue), timeout.toMillis()));
-        return new String(reply.getBody(), StandardCharsets.UTF_8);
+        return text(Calls.get(() -> producer.request(Messages.message(message), Messages.queue(queue), timeout.toMillis())));
     }
 
     @Override
@@ -129,6 +130,16 @@ final class JavaProducer implements Producer {
     }
 
     @Override
+    public List<String> find(String topic, String key) {
+        return Calls.get(() -> producer.queryMessage(topic, key, FOUND_AT_MOST, 0, Long.MAX_VALUE).getMessageList().stream().map(JavaProducer::text).toList());
+    }
+
+    @Override
+    public String view(String topic, String id) {
+        return Calls.get(() -> text(producer.viewMessage(topic, id)));
+    }
+
+    @Override
     public void maxMessageSize(int bytes) {
         producer.setMaxMessageSize(bytes);
     }
@@ -136,5 +147,9 @@ final class JavaProducer implements Producer {
     @Override
     public void close() {
         producer.shutdown();
+    }
+
+    private static String text(Message message) {
+        return new String(message.getBody(), StandardCharsets.UTF_8);
     }
 }
