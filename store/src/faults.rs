@@ -1,6 +1,8 @@
 //! A disk that refuses: what is answered, and what is there afterwards.
 
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
@@ -182,6 +184,37 @@ fn a_failed_sync_of_the_log_is_final() {
     append(&store, 2).unwrap();
     has_all(&store, 3);
     store.close().unwrap();
+}
+
+/// The last file of the reference's log is sparse: writing into a hole of a full disk that is mapped would end the process.
+#[test]
+fn a_sparse_file_gets_its_space_before_it_is_written() {
+    // more than is made present at first
+    const FILE: u64 = 4 << 20;
+    for can_allocate in [true, false] {
+        let fixture =
+            Fixture::new(Errno::OPNOTSUPP, |act, path| matches!(act, Act::Allocate) && is_in(path, "commitlog"));
+        fixture.refuse(!can_allocate);
+        let config = MessageStoreConfig { mapped_file_size_commit_log: FILE as i32, ..fixture.config() };
+        let open = || Store::open(&config, Hooks::default()).unwrap();
+        let file = fixture.root.path().join(format!("commitlog/{:020}", 0));
+        let space = || fs::metadata(&file).unwrap().blocks() * 512;
+        let store = open();
+        append(&store, 0).unwrap();
+        assert!(space() >= FILE, "a new one, {can_allocate}");
+        let end = store.max_physical_offset() as u64;
+        store.close().unwrap();
+        drop(store);
+        let last = File::options().write(true).open(&file).unwrap();
+        last.set_len(end).unwrap();
+        last.set_len(FILE).unwrap();
+        assert!(space() < FILE);
+        let store = open();
+        assert!(space() >= FILE, "one that is there, {can_allocate}");
+        append(&store, 1).unwrap();
+        has_all(&store, 2);
+        store.close().unwrap();
+    }
 }
 
 /// Without space, or on a file system that became read-only, there is no next file; messages are taken again when there is.

@@ -186,6 +186,7 @@ fn a_queue_that_began_before_the_log_is_not_looked_for_in_all_of_it() {
     assert_eq!((count(&store, "V", 0), store.min_offset("V", 0), count(&store, "T", 1)), (1, 5, messages));
 }
 
+/// B09 (467, 1434): the last messages of a file of the log were in it and never in their queue.
 #[test]
 fn units_lost_at_the_end_come_back() {
     for is_clean in [true, false] {
