@@ -75,6 +75,8 @@ pub(super) struct State {
     behind: Option<(Entry, Vec<u8>)>,
     /// The offset and the physical offset behind the last unit that is on disk.
     durable: (i64, i64),
+    /// What it has may be left of a former end of the log: its records are no longer there to tell.
+    is_unproven: bool,
     deleted: bool,
 }
 
@@ -354,6 +356,11 @@ impl Queue {
         self.next.store(max, Ordering::Relaxed);
     }
 
+    /// Lets the first record that follows tell where the queue goes on, though it had passed that offset.
+    pub(super) fn set_unproven(&self) {
+        self.state.lock().is_unproven = true;
+    }
+
     /// Whether no record was ever put into it, and that of an offset would not be its first.
     pub(crate) fn lacks_first(&self, offset: i64) -> bool {
         self.is_empty() && offset > self.max.load(Ordering::Relaxed).max(0)
@@ -366,7 +373,7 @@ impl Queue {
 
     /// Adds the unit that follows on what is there.
     fn push(&self, state: &mut State, mut entry: Entry, bit_map: &[u8]) {
-        state.ahead = None;
+        (state.ahead, state.is_unproven) = (None, false);
         if let Some(extension) = &self.extension
             && let Some(address) = extension.append(entry, bit_map)
         {
@@ -388,8 +395,8 @@ impl Queue {
     }
 
     /// Starts again at 0 with nothing. After an error it can be called again.
-    fn reset(&self, state: &mut State) -> io::Result<()> {
-        warn!(topic = %self.topic, queue_id = self.id, "consume queue starts at 0 again: its topic was created anew");
+    fn reset(&self, state: &mut State, why: &'static str) -> io::Result<()> {
+        warn!(topic = %self.topic, queue_id = self.id, why, "consume queue begins anew");
         // the minimum first: nobody is sent to a file that is gone
         self.min.store(self.max_offset(), Ordering::Release);
         self.drop_files(state)?;

@@ -177,12 +177,11 @@ impl Queue {
         let (mut end, mut is_worse) =
             if log.clean { (scan.end_by_halves(&starts)?, false) } else { scan.end_by_reading(&starts)? };
         // blanks stand only before a record: one that is cut takes them along
+        let is_ours = |unit: Unit| log.clean && unit.end() <= log.ours;
         let last = loop {
             match self.last_record(first, end)? {
                 Some((at, Entry { offset, unit, .. }))
-                    if (!log.clean || unit.end() > log.ours)
-                        && unit.end() > log.log_min
-                        && !log.records.matches(self, offset, unit) =>
+                    if !is_ours(unit) && unit.end() > log.log_min && !log.records.matches(self, offset, unit) =>
                 {
                     is_worse = true;
                     end = at;
@@ -200,6 +199,9 @@ impl Queue {
         let max_physical = last.map_or(-1, |(_, entry)| entry.unit.end());
         let none = if self.kind() == QueueKind::Simple { first } else { 0 };
         self.restore(starts, end, last.map_or(none, |(_, entry)| entry.end()), max_physical);
+        if last.is_some_and(|(_, entry)| !is_ours(entry.unit) && entry.unit.end() <= log.log_min) {
+            self.set_unproven();
+        }
         if let Some(extension) = self.extension() {
             extension.recover(last.map(|(_, entry)| entry.unit))?;
         }

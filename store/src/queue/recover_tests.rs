@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::queue::Appended;
 
 const FILE: u64 = 200;
 
@@ -47,6 +48,31 @@ fn written(directory: &Path, units: i64) {
         queue.put(n, good(n)).unwrap();
     }
     table.flush(0).unwrap();
+}
+
+/// A power loss brings back units that a start had cut off, and the records that would show it have expired.
+#[test]
+fn units_of_a_former_end_whose_records_expired_hold_no_place() {
+    for (clean, expected) in [(false, Appended::Added), (true, Appended::Doubtful)] {
+        let directory = TempDir::new().unwrap();
+        written(directory.path(), 29);
+        let table = QueueTable::new(directory.path().to_owned(), FILE, 4);
+        table.recover(Loaded { log_min: 3000, checked_from: 3000, ..log(50, clean) }).unwrap();
+        let queue = table.get_or_create("t", 0).unwrap();
+        assert_eq!((queue.min_offset(), queue.max_offset()), (29, 29));
+        let unit = |n: i64| Unit { physical_offset: 3000 + n * 100, ..good(0) };
+        let entry = |offset| Entry { offset, count: 1, unit: unit(offset), store_timestamp: 0 };
+        assert_eq!(queue.append(entry(8), &[]).unwrap(), expected);
+        if !clean {
+            assert_eq!(queue.append(entry(9), &[]).unwrap(), Appended::Added);
+            assert_eq!((queue.min_offset(), queue.max_offset()), (8, 10));
+            table.flush(0).unwrap();
+            let found: Vec<_> = queue.iter_from(8).map(|entry| entry.unwrap().unit).collect();
+            assert_eq!(found, [unit(8), unit(9)]);
+            // from now on as ever
+            assert_eq!(queue.append(Entry { offset: 3, ..entry(30) }, &[]).unwrap(), Appended::Doubtful);
+        }
+    }
 }
 
 fn reopen(directory: &Path, log: Loaded<'_>) -> (i64, i64, Option<i64>) {

@@ -53,7 +53,10 @@ impl Queue {
             if unit.physical_offset < self.max_physical.load(Ordering::Relaxed) {
                 return Ok(Appended::Present);
             }
-            if !self.begins_anew(&mut state, entry, bit_map)? {
+            if state.is_unproven {
+                self.reset(&mut state, "its units were of a former end of the log")?;
+                self.skip_to(&mut state, entry)?;
+            } else if !self.begins_anew(&mut state, entry, bit_map)? {
                 return Ok(Appended::Doubtful);
             }
         } else if self.is_damaged_before(&mut state, offset, max) {
@@ -89,7 +92,7 @@ impl Queue {
     /// one. Otherwise it is held itself. After an error it can be called again.
     fn begins_anew(&self, state: &mut State, entry: Entry, bit_map: &[u8]) -> io::Result<bool> {
         if let Some((held, its_bit_map)) = state.behind.clone().filter(|(held, _)| held.end() == entry.offset) {
-            self.reset(state)?;
+            self.reset(state, CREATED_ANEW)?;
             self.skip_to(state, held)?;
             self.push(state, held, &its_bit_map);
             return Ok(true);
@@ -128,7 +131,7 @@ impl Queue {
         let mut state = self.state.lock();
         if let Some((held, bit_map)) = state.behind.clone() {
             if begins_anew {
-                self.reset(&mut state)?;
+                self.reset(&mut state, CREATED_ANEW)?;
                 self.skip_to(&mut state, held)?;
                 self.push(&mut state, held, &bit_map);
             } else {
@@ -159,6 +162,7 @@ impl Queue {
     }
 }
 
+const CREATED_ANEW: &str = "its topic was created anew";
 /// Queue offsets stay below this: far above any real one, and in bytes still a positive number.
 const MAX_OFFSET: i64 = i64::MAX / 64;
 /// Bytes of a message without body and properties in the record of a batch.
