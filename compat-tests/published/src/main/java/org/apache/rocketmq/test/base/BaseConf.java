@@ -2,6 +2,7 @@ package org.apache.rocketmq.test.base;
 
 import apogee.compat.published.Clients;
 import apogee.compat.published.Cluster;
+import apogee.compat.servers.Await;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.stream.Collectors;
 import org.apache.rocketmq.broker.BrokerController;
 import org.apache.rocketmq.client.consumer.MQPullConsumer;
 import org.apache.rocketmq.client.consumer.MQPushConsumer;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
 import org.apache.rocketmq.client.impl.consumer.DefaultMQPushConsumerImpl;
 import org.apache.rocketmq.client.producer.MQProducer;
 import org.apache.rocketmq.client.producer.TransactionListener;
@@ -68,6 +70,7 @@ public class BaseConf {
     private static final int ADMIN_TIMEOUT_MS = 3000;
     private static final int ADMIN_POLL_ROUTE_MS = 100;
     private static final int DISPATCH_POLL_MS = 20;
+    private static final Duration BEGUN = Duration.ofSeconds(30);
     private static final ExecutorService ENDING = Executors.newCachedThreadPool(BaseConf::daemon);
 
     static {
@@ -205,7 +208,11 @@ public class BaseConf {
             consumer.setDebug();
         }
         mqClients.add(consumer);
-        awaitQueues(consumer.getConsumer().getDefaultMQPushConsumerImpl(), topic, consumerGroup);
+        DefaultMQPushConsumerImpl push = consumer.getConsumer().getDefaultMQPushConsumerImpl();
+        awaitQueues(push, topic, consumerGroup);
+        if (listener instanceof MessageListenerOrderly) {
+            Await.until("the group is at the beginning of empty queues", BEGUN, () -> begins(push, topic));
+        }
         return consumer;
     }
 
@@ -225,6 +232,21 @@ public class BaseConf {
         List<String> members = consumer.getmQClientFactory().findConsumerIdList(topic, group);
         long held = consumer.getRebalanceImpl().getProcessQueueTable().keySet().stream().filter(queues::contains).count();
         return !queues.isEmpty() && members != null && !members.isEmpty() && held >= queues.size() / members.size();
+    }
+
+    /**
+     * An orderly consumer asks again where to start when it first pulls from a queue, half a second or more after it got it, and
+     * so does every later owner of the queue. It asks twice: where its group is, which nobody knows yet, and then where the
+     * queue ends. What is sent between the two is passed over, whoever serves. Where an empty queue begins is no
+     * question for a group that is noted to be there.
+     */
+    private static boolean begins(DefaultMQPushConsumerImpl consumer, String topic) throws Exception {
+        for (MessageQueue queue : consumer.getRebalanceImpl().getTopicSubscribeInfoTable().getOrDefault(topic, Set.of())) {
+            if (consumer.maxOffset(queue) == 0) {
+                consumer.getOffsetStore().updateConsumeOffsetToBroker(queue, 0, false);
+            }
+        }
+        return true;
     }
 
     public static Set<String> getBrokers() {
