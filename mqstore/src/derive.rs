@@ -85,7 +85,7 @@ impl Derive {
             .with_bit_maps(bits)
             .with_consumer(Box::new(shown))
             .catch_up()?;
-        queues.settle().map_err(at(&queue_root))?;
+        queues.settle(false).map_err(at(&queue_root))?;
         queues.flush(0).map_err(at(&queue_root))?;
         if self.indexed {
             fs::create_dir_all(&index_root).map_err(at(&index_root))?;

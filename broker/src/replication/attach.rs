@@ -28,7 +28,7 @@ async fn check(broker: &Arc<Broker>) -> Result<Fit, String> {
         return Ok(Fit::Proved);
     }
     let Some(master) = broker.replication.master_address() else { return Ok(Fit::Unknown) };
-    let (min, max) = bounds(broker, &master).await?;
+    let Bounds { min, max, .. } = bounds(broker, &master).await?;
     if end > max {
         return Err(format!(
             "this slave's log ends at {end}, and that of {master} at {max}: the master lost messages that this slave has. \
@@ -54,15 +54,27 @@ async fn check(broker: &Arc<Broker>) -> Result<Fit, String> {
     }
 }
 
-/// Physical offsets of the first byte of the master's log and of its end.
-pub(super) async fn bounds(broker: &Broker, master: &str) -> Result<(i64, i64), String> {
+/// Physical offsets of a master's log.
+pub(super) struct Bounds {
+    /// Its first byte.
+    pub(super) min: i64,
+    /// Its end.
+    pub(super) max: i64,
+    /// Up to here records are in queues.
+    pub(super) dispatched: i64,
+}
+
+/// Where the master's log begins and ends.
+pub(super) async fn bounds(broker: &Broker, master: &str) -> Result<Bounds, String> {
     let answer = ask(broker, master, Command::request(RequestCode::GET_BROKER_RUNTIME_INFO)).await?;
     let info: KVTable = json::from_slice(&answer.body.bytes()).map_err(|error| format!("{master}: {error}"))?;
     let number = |key: &str| {
         let text = info.table.get(key).ok_or_else(|| format!("{master} does not say its {key}"))?;
         text.parse().map_err(|_| format!("{master} says its {key} is {text}"))
     };
-    Ok((number("commitLogMinOffset")?, number("commitLogMaxOffset")?))
+    let max = number("commitLogMaxOffset")?;
+    // A master looks for its end first.
+    Ok(Bounds { min: number("commitLogMinOffset")?, max, dispatched: max - number("dispatchBehindBytes")? })
 }
 
 /// The master's record at a physical offset, if there is one.

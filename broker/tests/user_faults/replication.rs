@@ -62,6 +62,47 @@ async fn b22_a_topic_created_again_begins_at_0_on_the_slave() {
     master.stop().await;
 }
 
+/// The first message of the new topic is not known by the log alone; a queue without one has nothing of the former topic, either.
+/// Takes as long as a slave waits between two looks at its master's tables.
+#[tokio::test(flavor = "multi_thread")]
+async fn b22_the_first_message_of_a_topic_created_again_is_read_on_the_slave() {
+    let name_server = TestNameServer::start().await;
+    let master = TestBroker::start_at(&name_server, |_| {}).await;
+    let mut slave = TestBroker::start_at(&name_server, slave).await;
+    for n in 0..10 {
+        master.send("T", n % 2, "old").await;
+        master.send("U", n % 2, "old").await;
+    }
+    caught_up(&master, &slave).await;
+    for (topic, is_restarted) in [("T", true), ("U", false)] {
+        readable(&slave, topic, 5).await;
+        master.ok(request(RequestCode::DELETE_TOPIC_IN_BROKER, &[("topic", topic)])).await;
+        assert_eq!(master.send(topic, 0, "new").await, 0);
+        caught_up(&master, &slave).await;
+        if is_restarted {
+            slave = slave.restart().await;
+        }
+        readable(&slave, topic, 1).await;
+        let other = [("topic", topic), ("queueId", "1")];
+        slave
+            .wait_for("the other queue is empty", async |slave| {
+                let answer = slave.ok(request(RequestCode::GET_MAX_OFFSET, &other)).await;
+                (answer.field("offset") == Some("0")).then_some(())
+            })
+            .await;
+        // It goes on as any other.
+        assert_eq!(master.send(topic, 0, "new").await, 1);
+        readable(&slave, topic, 2).await;
+    }
+    let slave = slave.restart().await;
+    for topic in ["T", "U"] {
+        slave.wait_for("the topic is copied", async |it| names(it, TOPICS, topic).await.then_some(())).await;
+        assert_eq!(messages(&slave.call(pull(topic, 0, "*", 0)).await, |record| record.body.to_vec()), [b"new"; 2]);
+    }
+    slave.stop().await;
+    master.stop().await;
+}
+
 /// B36 (1094, 9879): a consumer that finds the master gone commits with the slave. The master that returned with its older offsets
 /// used to overwrite these: what was consumed came again. Takes as long as a slave waits between two attempts to reach its master.
 #[tokio::test(flavor = "multi_thread")]

@@ -64,10 +64,12 @@ impl QueueFlusher {
                 }
                 // taken before the flush, which covers it
                 let progress = dispatch.progress();
+                // the same: one that is given up or put into its queue now is not on disk yet
+                let holds = !queues.holding().is_empty();
                 let flushed = queues.flush(if thorough { 0 } else { intervals.least_pages });
                 match &flushed {
-                    Ok(true) => synced(progress),
-                    Ok(false) => {}
+                    Ok(true) if !holds => synced(progress),
+                    Ok(_) => {}
                     Err(error) => error!(%error, "consume queues are not flushed"),
                 }
                 if stopped {

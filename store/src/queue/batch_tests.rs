@@ -105,7 +105,7 @@ fn one_damaged_offset_moves_nothing_a_real_gap_is_taken() {
     // nothing was stored in between: what follows comes
     assert_eq!(read(&queue, 57)[0], entry(53, 2));
     assert_eq!(queue.append(entry(70, 1), &[]).unwrap(), Appended::Held);
-    table.settle().unwrap();
+    table.settle(false).unwrap();
     assert_eq!(queue.max_offset(), 71);
     let second_life = |offset, count| {
         let unit = Unit { physical_offset: 9000 + offset * 100, ..entry(0, 1).unit };
@@ -115,6 +115,22 @@ fn one_damaged_offset_moves_nothing_a_real_gap_is_taken() {
     assert_eq!(queue.append(second_life(2, 3), &[]).unwrap(), Appended::Added);
     assert_eq!((queue.min_offset(), queue.max_offset()), (0, 5));
     assert_eq!(read(&queue, 0), [second_life(0, 2), second_life(2, 3)]);
+
+    // somebody else knows that there is a third one
+    let third_life = Entry { unit: Unit { physical_offset: 20_000, ..entry(0, 1).unit }, ..entry(0, 4) };
+    assert_eq!(queue.append(third_life, &[]).unwrap(), Appended::Doubtful);
+    let life = queue.life().unwrap();
+    assert_eq!((life.max, life.held), (5, Some((20_000, 4))));
+    assert_eq!(table.holding().len(), 1);
+    assert!(queue.begin_anew(life).unwrap() && !queue.begin_anew(life).unwrap());
+    assert!(table.holding().is_empty());
+    assert_eq!((queue.min_offset(), queue.max_offset()), (0, 4));
+    assert_eq!(read(&queue, 0), [third_life]);
+    assert_eq!(table.take_remade().into_iter().collect::<Vec<_>>(), [("b".into(), 20_000)]);
+    // or one without a message
+    assert!(queue.begin_anew(queue.life().unwrap()).unwrap());
+    assert_eq!((queue.min_offset(), queue.max_offset(), queue.life()), (-1, 0, None));
+    assert!(table.flush(0).unwrap() && read(&queue, 0).is_empty());
 }
 
 #[test]

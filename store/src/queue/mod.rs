@@ -23,7 +23,7 @@ pub use ends::{Known, KnownEnd, KnownEnds};
 pub use entry::Entry;
 pub use extension_unit::ExtensionUnit;
 pub use layout::{QueueKind, QueueKinds};
-pub use queue::{Appended, Queue};
+pub use queue::{Appended, Life, Queue};
 pub use recover::{Loaded, RecordAt};
 pub use table::QueueTable;
 pub(crate) use table::is_topic_name;

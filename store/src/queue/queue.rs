@@ -9,6 +9,7 @@
 //! comes by: a process that dies loses them, and the dispatcher makes them again from the log. Files are
 //! sparse until written and never mapped, so a queue costs what it holds.
 
+mod anew;
 mod append;
 
 use std::fs;
@@ -20,6 +21,7 @@ use apogee_remoting::message::java_hash::JavaHash;
 use parking_lot::Mutex;
 use tracing::warn;
 
+pub use anew::Life;
 pub use append::Appended;
 
 use super::entry::Entry;
@@ -402,7 +404,7 @@ impl Queue {
         self.drop_files(state)?;
         self.max.store(0, Ordering::Release);
         self.end.store(0, Ordering::Release);
-        self.min.store(0, Ordering::Release);
+        self.min.store(self.kind.min_of_empty(), Ordering::Release);
         self.max_physical.store(-1, Ordering::Release);
         *state = State::default();
         Ok(())

@@ -141,10 +141,10 @@ fn the_last_record_keeps_its_place_behind_a_gap() {
     queue.put(0, unit(0)).unwrap();
     assert_eq!(queue.put(2, unit(2)).unwrap(), Appended::Held);
     assert_eq!(queue.max_offset(), 1);
-    table.settle().unwrap();
+    table.settle(false).unwrap();
     assert_eq!((queue.max_offset(), queue.unit(2).unwrap()), (3, Some(unit(2))));
     assert_eq!(queue.put(1 << 40, unit(3)).unwrap(), Appended::Held);
-    table.settle().unwrap();
+    table.settle(false).unwrap();
     assert_eq!(queue.max_offset(), 3);
     assert_eq!(queue.put(3, unit(4)).unwrap(), Appended::Added);
 }
@@ -234,7 +234,7 @@ fn queues_begin_anew_together() {
             }
             assert_eq!(queue.put(0, Unit { physical_offset: 2000, ..unit(0) }).unwrap(), Appended::Doubtful);
         }
-        table.settle().unwrap();
+        table.settle(false).unwrap();
         for id in 0..queues {
             let queue = table.get("t", id).unwrap();
             assert_eq!(queue.max_offset(), if queues == 1 { 15 } else { 1 }, "{queues}");
@@ -254,7 +254,7 @@ fn one_damaged_offset_does_not_begin_the_queue_anew() {
                 let found = queue.put(if n == at { damaged } else { n }, unit(n)).unwrap();
                 assert_eq!(found, if n == at { Appended::Doubtful } else { Appended::Added }, "{damaged} {at} {n}");
             }
-            table.settle().unwrap();
+            table.settle(false).unwrap();
             let found: Vec<_> = queue.iter_from(0).map(|entry| entry.unwrap().unit).collect();
             let end = if at == 14 { 14 } else { 15 };
             let expected: Vec<_> = (0..end).map(|n| if n == at { Unit::BLANK } else { unit(n) }).collect();
@@ -263,7 +263,7 @@ fn one_damaged_offset_does_not_begin_the_queue_anew() {
             for n in 0..15 {
                 queue.put(if n == at { damaged } else { n }, unit(n)).unwrap();
             }
-            table.settle().unwrap();
+            table.settle(false).unwrap();
             assert_eq!(queue.max_offset(), end);
         }
     }

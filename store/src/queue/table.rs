@@ -1,5 +1,6 @@
 //! All consume queues of a store, by topic and queue number.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -207,17 +208,45 @@ impl QueueTable {
     }
 
     /// Decides about units that are held: the log is dispatched to its end, and no other will follow to tell what they mean.
-    /// Where several queues of a topic go back, it was created anew; where one does, a number in its last record is damaged.
+    /// Where several queues of a topic go back, it was created anew; where one does, a number in its last record is damaged, or,
+    /// with a master, `has_master`, that one will tell.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn settle(&self) -> io::Result<()> {
+    pub fn settle(&self, has_master: bool) -> io::Result<()> {
         for topic in self.topics() {
             let queues = self.queues(&topic);
             let begins_anew = queues.iter().filter(|queue| queue.may_begin_anew()).count() > 1;
+            let begins_anew = Some(begins_anew).filter(|anew| *anew || !has_master);
             queues.iter().try_for_each(|queue| queue.settle(begins_anew))?;
         }
         Ok(())
+    }
+
+    /// Queues that hold a unit.
+    pub fn holding(&self) -> Vec<Arc<Queue>> {
+        self.shared.holding(|| {
+            let mut holding = self.all();
+            holding.retain(|queue| queue.holds());
+            holding
+        })
+    }
+
+    /// Topics that were created anew, as their queues show, since this was asked for; each with the physical offset of a record
+    /// of the new life.
+    pub fn take_remade(&self) -> HashMap<Arc<str>, i64> {
+        self.shared.take_remade()
+    }
+
+    /// Notes once more what [`QueueTable::take_remade`] gave.
+    pub fn note_remade(&self, topic: &Arc<str>, position: i64) {
+        self.shared.note_remade(topic, position);
+    }
+
+    /// Takes records before a place for those of a topic's former life.
+    pub fn set_former(&self, topic: &str, end: i64) {
+        let known = self.deleted.get(topic).map_or(0, |known| *known);
+        self.set_deleted([(topic.to_owned(), end.max(known))]);
     }
 
     /// Lets appends go on from what is dispatched: after recovery, before the first append.

@@ -258,6 +258,10 @@ impl Store {
         if self.dispatch.behind_bytes() > 0 {
             return Err(io::Error::other("not every message could be put into its queue"));
         }
+        if !self.queues.holding().is_empty() {
+            tracing::info!("it is not clear yet where some messages belong: the next start looks at them again");
+            return Ok(());
+        }
         if is_noted && reached.store_timestamp > 0 {
             self.checkpoint.update(|positions| positions.synced_record = Some(reached.last_record))?;
         }

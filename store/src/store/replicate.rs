@@ -1,11 +1,14 @@
 //! What replication needs of a store: bytes of the log as they are stored, out and in.
 
+use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::Store;
 use crate::log::{RawError, Stretch};
+use crate::queue::{Life, Queue};
 use crate::read::RecordSource;
 use crate::read::record::At;
 
@@ -52,6 +55,45 @@ impl Store {
             self.dispatch.reset(offset);
         }
         self.log.append_raw(offset, bytes, self.dispatch.progress().store_timestamp)
+    }
+
+    /// Queues that have passed the queue offset of their last record: that of a topic which was deleted and created anew, or a
+    /// damaged one. The master knows.
+    pub fn doubtful_queues(&self) -> Vec<Arc<Queue>> {
+        let mut queues = self.queues.holding();
+        queues.retain(|queue| queue.life().is_some_and(|life| life.held.is_some()));
+        queues
+    }
+
+    /// Topics that were created anew, as the log shows, since this was asked for, with the physical offset of a record of the new
+    /// life.
+    pub fn take_remade_topics(&self) -> HashMap<Arc<str>, i64> {
+        self.queues.take_remade()
+    }
+
+    /// Notes once more what [`Store::take_remade_topics`] gave.
+    pub fn note_remade_topic(&self, topic: &Arc<str>, position: i64) {
+        self.queues.note_remade(topic, position);
+    }
+
+    /// The queues of a topic.
+    pub fn queues_of(&self, topic: &str) -> Vec<Arc<Queue>> {
+        self.queues.queues(topic)
+    }
+
+    /// Lets a queue begin at 0 again, unless it is no longer as it was: its topic was created anew.
+    ///
+    /// # Errors
+    /// Files cannot be written or removed.
+    pub fn begin_anew(&self, queue: &Queue, as_it_was: Life) -> io::Result<()> {
+        // A store that is being closed has its queues on disk already.
+        let threads = self.threads.lock();
+        if threads.is_some() && queue.begin_anew(as_it_was)? {
+            // What is not written down when the process dies is found out again.
+            self.queues.set_former(queue.topic(), as_it_was.max_physical);
+            self.known_ends.lock().note(&self.queues);
+        }
+        Ok(())
     }
 
     /// The last whole record of the log with its physical offset; `None` in an empty log.

@@ -1,6 +1,7 @@
 //! What a slave takes over from its master besides the log: topics, groups, offsets, modes of consumption, how far a timer
 //! wheel is. It asks a master of either kind by the requests that the reference's slaves use.
 
+mod anew;
 mod back;
 mod pages;
 mod tables;
@@ -16,7 +17,8 @@ pub(super) use back::take_back;
 use crate::Broker;
 
 /// Copies every minute; sooner after a failure, when consumers committed offsets here, and as soon as another master is known;
-/// and how far a timer is at every look. Never ends.
+/// and how far a timer is at every look, at which messages of topics that may be created anew are put where they belong. Never
+/// ends.
 pub(crate) async fn copy_for_ever(broker: Arc<Broker>) {
     if broker.replication.replica.is_none() {
         return;
@@ -34,7 +36,10 @@ pub(crate) async fn copy_for_ever(broker: Arc<Broker>) {
                     tracing::debug!(master, error, "not taken over from the master: how far its timer is");
                 }
                 if is_due {
-                    copied = copy_all(&broker, &master).await.then(|| (master, Instant::now()));
+                    copied = copy_all(&broker, &master).await.then(|| (master.clone(), Instant::now()));
+                }
+                if let Err(error) = anew::begin_where_master_did(&broker, &master).await {
+                    tracing::warn!(master, error, "not known of the master: which topics were created anew");
                 }
             }
         }

@@ -29,7 +29,7 @@ use crate::{Broker, names, schedule, tasks};
 /// Topics (21).
 pub(super) async fn topics(broker: &Arc<Broker>, master: &str) -> Result<(), String> {
     let own_end = broker.store.max_physical_offset();
-    let (_, log_end) = bounds(broker, master).await?;
+    let log_end = bounds(broker, master).await?.max;
     let (data_version, pages) = gather(|first, known| async move {
         let header = GetAllTopicConfigRequestHeader {
             topic_seq: Some(first),
@@ -97,18 +97,19 @@ async fn forget_deleted(
 /// Whether the master has messages in one of the queues that this slave has of a topic.
 async fn has_queues(broker: &Broker, master: &str, topic: &str) -> Result<bool, String> {
     for queue_id in broker.store.queue_ids(topic) {
-        let request = Command::request(RequestCode::GET_MAX_OFFSET).with_header(&GetMaxOffsetRequestHeader {
-            topic,
-            queue_id,
-            committed: true,
-        });
-        let answer = ask(broker, master, request).await?;
-        let header: GetMaxOffsetResponseHeader = answer.header().map_err(|error| format!("{master}: {error}"))?;
-        if header.offset > 0 {
+        if max_offset(broker, master, topic, queue_id).await? > 0 {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// The queue offset behind the last message that the master has in a queue (30).
+pub(super) async fn max_offset(broker: &Broker, master: &str, topic: &str, queue_id: i32) -> Result<i64, String> {
+    let header = GetMaxOffsetRequestHeader { topic, queue_id, committed: true };
+    let answer = ask(broker, master, Command::request(RequestCode::GET_MAX_OFFSET).with_header(&header)).await?;
+    let header: GetMaxOffsetResponseHeader = answer.header().map_err(|error| format!("{master}: {error}"))?;
+    Ok(header.offset)
 }
 
 /// Groups (201).

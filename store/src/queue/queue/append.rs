@@ -7,7 +7,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 use apogee_remoting::message::record::LEAST_SIZE;
-use tracing::{error, warn};
+use tracing::error;
 
 use super::{Queue, State};
 use crate::queue::{Entry, QueueKind, Unit};
@@ -79,6 +79,7 @@ impl Queue {
                     }
                 }
                 _ => {
+                    self.files.shared().set_holds();
                     state.ahead = Some((entry, bit_map.to_vec()));
                     return Ok(Appended::Held);
                 }
@@ -92,11 +93,10 @@ impl Queue {
     /// one. Otherwise it is held itself. After an error it can be called again.
     fn begins_anew(&self, state: &mut State, entry: Entry, bit_map: &[u8]) -> io::Result<bool> {
         if let Some((held, its_bit_map)) = state.behind.clone().filter(|(held, _)| held.end() == entry.offset) {
-            self.reset(state, CREATED_ANEW)?;
-            self.skip_to(state, held)?;
-            self.push(state, held, &its_bit_map);
+            self.begin_with(state, held, &its_bit_map)?;
             return Ok(true);
         }
+        self.files.shared().set_holds();
         match state.behind.replace((entry, bit_map.to_vec())) {
             Some((held, _)) if held.unit != entry.unit => self.report_damaged(held),
             _ => {}
@@ -112,43 +112,9 @@ impl Queue {
         offset == max + i64::from(held.count)
     }
 
-    fn report_damaged(&self, Entry { offset, unit, .. }: Entry) {
+    pub(super) fn report_damaged(&self, Entry { offset, unit, .. }: Entry) {
         error!(topic = %self.topic, queue_id = self.id, offset, physical = unit.physical_offset,
             "the queue offset in a record of the commit log is damaged: the record is not served by its queue");
-    }
-
-    /// Whether the last unit given shows that the queue may begin anew, if another queue of its topic does.
-    pub(in crate::queue) fn may_begin_anew(&self) -> bool {
-        self.state.lock().behind.is_some()
-    }
-
-    /// Decides about units that are held: the log ends, so no other will show what they mean. A gap is real when so many
-    /// messages have room in the log between the queue's last one and this one. `begins_anew`: the topic was created anew.
-    ///
-    /// # Errors
-    /// Files cannot be written or removed.
-    pub(in crate::queue) fn settle(&self, begins_anew: bool) -> io::Result<()> {
-        let mut state = self.state.lock();
-        if let Some((held, bit_map)) = state.behind.clone() {
-            if begins_anew {
-                self.reset(&mut state, CREATED_ANEW)?;
-                self.skip_to(&mut state, held)?;
-                self.push(&mut state, held, &bit_map);
-            } else {
-                self.report_damaged(held);
-                state.behind = None;
-            }
-        }
-        let Some((held, bit_map)) = state.ahead.clone() else { return Ok(()) };
-        if self.has_room_for(held.offset - self.max_offset(), held.unit) {
-            self.skip_to(&mut state, held)?;
-            self.push(&mut state, held, &bit_map);
-        } else {
-            warn!(topic = %self.topic, queue_id = self.id, held.offset, physical = held.unit.physical_offset,
-                "the last record of a consume queue has an impossible offset and is not served");
-            state.ahead = None;
-        }
-        Ok(())
     }
 
     /// Whether the log has room for so many messages between the queue's last one and that of a unit.
@@ -162,7 +128,6 @@ impl Queue {
     }
 }
 
-const CREATED_ANEW: &str = "its topic was created anew";
 /// Queue offsets stay below this: far above any real one, and in bytes still a positive number.
 const MAX_OFFSET: i64 = i64::MAX / 64;
 /// Bytes of a message without body and properties in the record of a batch.
