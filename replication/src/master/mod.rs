@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apogee_store::Store;
-use tokio::time::{Instant, sleep};
+use tokio::time::timeout;
 
 pub use listen::bind;
 pub use slaves::{Acknowledged, Slave, Slaves};
@@ -43,14 +43,7 @@ impl Master {
 
     /// Ends when all slaves that are connected have everything, or when it takes too long.
     pub async fn drained(&self, limit: Duration) {
-        let end = self.store.max_physical_offset();
-        let deadline = Instant::now() + limit;
         // Who is too slow gets the rest from the next master.
-        while self.slaves.list().iter().any(|slave| slave.acknowledged() < end) && Instant::now() < deadline {
-            sleep(LOOK).await;
-        }
+        let _ = timeout(limit, self.slaves.have_all(self.store.max_physical_offset())).await;
     }
 }
-
-/// Between looks at who has everything, when the broker stops.
-const LOOK: Duration = Duration::from_millis(5);

@@ -11,12 +11,17 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 use thiserror::Error;
+use tokio::sync::Notify;
 
 use crate::rate::Rate;
 
 /// All slaves of a master.
 #[derive(Debug, Default)]
-pub struct Slaves(Mutex<State>);
+pub struct Slaves {
+    state: Mutex<State>,
+    /// Tells that one has more of the log, or left.
+    changed: Notify,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -76,12 +81,24 @@ impl Slave {
 impl Slaves {
     /// The slaves, in the order in which they came.
     pub fn list(&self) -> Vec<Arc<Slave>> {
-        self.0.lock().connected.clone()
+        self.state.lock().connected.clone()
+    }
+
+    /// Ends when all that are connected have everything before a physical offset.
+    pub(super) async fn have_all(&self, position: i64) {
+        loop {
+            // before the look: what changes from here on ends the wait
+            let changed = self.changed.notified();
+            if self.state.lock().connected.iter().all(|slave| slave.acknowledged() >= position) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     /// How many have everything before a physical offset but for less than `gap` bytes.
     pub fn count_within(&self, gap: i64, position: i64) -> usize {
-        self.0.lock().connected.iter().filter(|slave| position - slave.acknowledged() < gap).count()
+        self.state.lock().connected.iter().filter(|slave| position - slave.acknowledged() < gap).count()
     }
 
     /// A slave whose log ends at `asked` is served from `start` on. It leaves when this is dropped.
@@ -92,7 +109,7 @@ impl Slaves {
             sent: AtomicI64::new(start),
             rate: Rate::default(),
         });
-        this.0.lock().connected.push(Arc::clone(&slave));
+        this.state.lock().connected.push(Arc::clone(&slave));
         let joined = Joined { slaves: Arc::clone(this), slave };
         joined.acknowledge(asked);
         joined
@@ -103,7 +120,7 @@ impl Slaves {
     }
 
     fn poll(&self, wait: &mut Acknowledged, context: &Context<'_>) -> Poll<()> {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         if have(&state.connected, wait.position, wait.count) {
             // Who made it true took it from its place.
             wait.place = None;
@@ -149,7 +166,7 @@ impl Joined {
     fn acknowledge(&self, position: i64) {
         let mut ready = Vec::new();
         {
-            let State { connected, waiters, positions, .. } = &mut *self.slaves.0.lock();
+            let State { connected, waiters, positions, .. } = &mut *self.slaves.state.lock();
             self.slave.acknowledged.store(position, Ordering::Release);
             positions.clear();
             positions.extend(connected.iter().map(|slave| slave.acknowledged()));
@@ -161,12 +178,14 @@ impl Joined {
             }
         }
         ready.into_iter().for_each(Waker::wake);
+        self.slaves.changed.notify_waiters();
     }
 }
 
 impl Drop for Joined {
     fn drop(&mut self) {
-        self.slaves.0.lock().connected.retain(|slave| !Arc::ptr_eq(slave, &self.slave));
+        self.slaves.state.lock().connected.retain(|slave| !Arc::ptr_eq(slave, &self.slave));
+        self.slaves.changed.notify_waiters();
     }
 }
 
@@ -192,7 +211,7 @@ impl Future for Acknowledged {
 impl Drop for Acknowledged {
     fn drop(&mut self) {
         if let Some(place) = self.place {
-            self.slaves.0.lock().waiters.remove(&place);
+            self.slaves.state.lock().waiters.remove(&place);
         }
     }
 }
@@ -224,7 +243,7 @@ mod tests {
         second.report(150).unwrap();
         assert!(is_ready(&mut two));
         drop((one, two));
-        assert!(slaves.0.lock().waiters.is_empty());
+        assert!(slaves.state.lock().waiters.is_empty());
     }
 
     #[test]
@@ -233,7 +252,7 @@ mod tests {
         let mut waits: Vec<_> =
             (0..60).map(|n| Slaves::acknowledged(&slaves, n / 2 * 10, 1 + n as usize % 2)).collect();
         assert!(waits.iter_mut().all(|wait| !is_ready(wait)));
-        let still = || slaves.0.lock().waiters.len();
+        let still = || slaves.state.lock().waiters.len();
         let (first, second) = (join(&slaves, 0, 1000), join(&slaves, 0, 1000));
         assert_eq!(still(), 58, "everything before 0");
         first.report(105).unwrap();
@@ -259,6 +278,24 @@ mod tests {
         assert_eq!((slaves.count_within(10, 129), slaves.count_within(10, 130)), (1, 0));
         drop(slave);
         assert!(!is_ready(&mut Slaves::acknowledged(&slaves, 100, 1)) && slaves.list().is_empty());
+    }
+
+    #[tokio::test]
+    async fn all_have_it_when_the_last_reports_or_leaves() {
+        let slaves = Arc::new(Slaves::default());
+        slaves.have_all(100).await;
+        let (first, second, third) = (join(&slaves, 0, 100), join(&slaves, 100, 100), join(&slaves, 0, 100));
+        let waiting = Arc::clone(&slaves);
+        let all = tokio::spawn(async move { waiting.have_all(100).await });
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        first.report(100).unwrap();
+        tokio::task::yield_now().await;
+        assert!(!all.is_finished());
+        drop(third);
+        all.await.unwrap();
+        drop(second);
     }
 
     #[test]
