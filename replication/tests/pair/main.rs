@@ -4,4 +4,6 @@
 mod join;
 mod pair;
 mod proxy;
+mod slave;
+mod wake;
 mod wire;

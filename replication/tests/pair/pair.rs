@@ -134,8 +134,12 @@ pub struct Following {
 
 impl Following {
     pub fn start(node: &Node, address: &str, fit: Fit) -> Self {
+        Self::with(node, address, fit, options())
+    }
+
+    pub fn with(node: &Node, address: &str, fit: Fit, options: Options) -> Self {
         node.store.set_refused(Some("this is a slave"));
-        let replica = Replica::new(Arc::clone(&node.store), options());
+        let replica = Replica::new(Arc::clone(&node.store), options);
         replica.set_master(Some(address));
         let task = tokio::spawn(async move { replica.run(|| async move { Ok(fit) }).await });
         Self { task }
