@@ -79,8 +79,9 @@ class DirectTest {
             // The index follows the log a moment later, and a client reports what it does not find.
             Await.until("the message by its first key", Inbox.DEADLINE, () -> producer.find(topic, "first").equals(List.of("m")));
             Await.until("both by the second", Inbox.DEADLINE, () -> Set.copyOf(producer.find(topic, "second")).equals(Set.of("m", "other")));
-            assertEquals("m", producer.view(topic, sent.offsetMsgId()));
-            assertEquals("m", producer.view(topic, sent.msgId()));
+            for (String id : List.of(sent.offsetMsgId(), sent.msgId())) {
+                assertEquals("m", Await.value("the message by its id " + id, Inbox.DEADLINE, () -> producer.view(topic, id)));
+            }
             assertThrows(ClientException.class, () -> producer.find(topic, "third"));
         }
     }
