@@ -16,7 +16,6 @@ import java.util.stream.Collectors;
 import org.apache.rocketmq.broker.BrokerController;
 import org.apache.rocketmq.client.consumer.MQPullConsumer;
 import org.apache.rocketmq.client.consumer.MQPushConsumer;
-import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
 import org.apache.rocketmq.client.impl.consumer.DefaultMQPushConsumerImpl;
 import org.apache.rocketmq.client.producer.MQProducer;
 import org.apache.rocketmq.client.producer.TransactionListener;
@@ -210,9 +209,7 @@ public class BaseConf {
         mqClients.add(consumer);
         DefaultMQPushConsumerImpl push = consumer.getConsumer().getDefaultMQPushConsumerImpl();
         awaitQueues(push, topic, consumerGroup);
-        if (listener instanceof MessageListenerOrderly) {
-            Await.until("the group is at the beginning of empty queues", BEGUN, () -> begins(push, topic));
-        }
+        Await.until("the group is at the beginning of empty queues", BEGUN, () -> begins(push, topic));
         return consumer;
     }
 
@@ -235,10 +232,10 @@ public class BaseConf {
     }
 
     /**
-     * An orderly consumer asks again where to start when it first pulls from a queue, half a second or more after it got it, and
-     * so does every later owner of the queue. It asks twice: where its group is, which nobody knows yet, and then where the
-     * queue ends. What is sent between the two is passed over, whoever serves. Where an empty queue begins is no
-     * question for a group that is noted to be there.
+     * Every new owner of a queue asks where to start, one that consumes in order again when it first pulls, half a second or more
+     * later. It asks twice: where its group is, which nobody knows yet, and then where the queue ends. What is sent
+     * between the two is passed over, whoever serves. A group that is noted at the beginning of an empty queue, where it
+     * is anyway, needs no second question.
      */
     private static boolean begins(DefaultMQPushConsumerImpl consumer, String topic) throws Exception {
         for (MessageQueue queue : consumer.getRebalanceImpl().getTopicSubscribeInfoTable().getOrDefault(topic, Set.of())) {
