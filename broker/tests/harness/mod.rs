@@ -21,8 +21,9 @@ use apogee_remoting::{Command, EncodeHeader, RequestCode, ResponseCode, Serializ
 pub use ports::free_ports;
 use tempfile::TempDir;
 
-/// How long a test waits for anything before it fails.
-pub const TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a test waits for anything before it fails: on a slow disk, where each file that is written down may take seconds,
+/// several of them. Less than the minute that some servers here wait for what never comes.
+pub const TIMEOUT: Duration = Duration::from_secs(45);
 
 /// A running master with its files in a folder of its own and a client of it.
 pub struct TestBroker {

@@ -19,7 +19,7 @@ use apogee_remoting::{Command, RequestCode, ResponseCode};
 
 use crate::harness::site::Site;
 use crate::harness::{TIMEOUT, new_client, pull_header};
-use crate::{QUEUES, kills, some_time};
+use crate::{QUEUES, kills, prepare, some_time};
 
 const TOPIC: &str = "killed";
 /// The topic with batch queues.
@@ -34,6 +34,7 @@ async fn a_killed_broker_keeps_what_it_acknowledged() {
     let broker = site.start(&lines(true, false));
     create_batch_queues(&site.address()).await;
     drop(broker);
+    prepare(&site, TOPIC).await;
     for round in 0..kills {
         let expiring = round % 5 == 3;
         let lines = lines(round % 2 == 0, expiring);
@@ -69,8 +70,8 @@ async fn a_killed_broker_keeps_what_it_acknowledged() {
     let _broker = site.start(&lines(true, false));
     for sender in &mut senders {
         sender.check(&site.address()).await;
-        assert!(sender.messages.len() > kills, "nothing was sent");
     }
+    assert!(senders.iter().map(|sender| sender.messages.len()).sum::<usize>() > kills, "nothing was sent");
 }
 
 /// What one start is configured with.

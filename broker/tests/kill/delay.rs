@@ -7,17 +7,18 @@ use apogee_remoting::ResponseCode;
 
 use crate::harness::site::Site;
 use crate::harness::{TIMEOUT, new_client};
-use crate::{QUEUES, found, header, kills, pace, send, some_time};
+use crate::{QUEUES, found, header, kills, pace, prepare, send, some_time};
 
 const TOPIC: &str = "Delayed";
 /// One of two levels, so that both are delivered while messages of both are sent.
 const DELAYS: [&str; 2] = ["DELAY\u{1}1\u{2}", "DELAY\u{1}2\u{2}"];
 /// Longest wait for the delivery of all; the delays are a second and two.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_broker_delivers_what_was_delayed() {
     let site = Site::new("messageDelayLevel=1s 2s\nflushDelayOffsetInterval=10\nenableScheduleAsyncDeliver=true");
+    prepare(&site, TOPIC).await;
     let mut senders: Vec<_> = (0..QUEUES).map(|queue_id| Sender { queue_id, sent: 0, stored: Vec::new() }).collect();
     for _ in 0..kills() {
         let broker = site.start("");

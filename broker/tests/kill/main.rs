@@ -17,7 +17,8 @@ use apogee_remoting::message::record::entries;
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
-use harness::{TIMEOUT, pull_header, send_header};
+use harness::site::Site;
+use harness::{TIMEOUT, new_client, pull_header, send_header};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 fn kills() -> usize {
@@ -27,6 +28,20 @@ fn kills() -> usize {
 /// Waits up to the moment of a kill.
 async fn some_time(millis: std::ops::Range<u64>) {
     tokio::time::sleep(Duration::from_millis(fastrand::u64(millis))).await;
+}
+
+/// Makes a topic with four queues, and the group of [`found`]. On a slow disk that takes longer than a broker lives that is
+/// killed soon; where they are there, messages need no file to be synced.
+async fn prepare(site: &Site, topic: &str) {
+    let _broker = site.start("");
+    let client = new_client();
+    let fields = [("topic", topic), ("defaultTopic", "TBW102"), ("readQueueNums", "4"), ("writeQueueNums", "4")];
+    let more = [("perm", "6"), ("topicFilterType", "SINGLE_TAG"), ("topicSysFlag", "0"), ("order", "false")];
+    let create = Command::request(RequestCode::UPDATE_AND_CREATE_TOPIC);
+    let create = fields.into_iter().chain(more).fold(create, |create, (name, value)| create.with_field(name, value));
+    let answer = client.call(&site.address(), create, TIMEOUT).await.unwrap();
+    assert_eq!(answer.response_code(), ResponseCode::SUCCESS, "{:?}", answer.remark);
+    assert!(found(&client, &site.address(), topic).await.is_empty());
 }
 
 /// Ticks every so many ms; what a busy machine misses does not come in a burst.

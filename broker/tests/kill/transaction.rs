@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use crate::harness::producer::Producer;
 use crate::harness::site::Site;
 use crate::harness::{TIMEOUT, new_client};
-use crate::{QUEUES, found, header, kills, pace, send, some_time};
+use crate::{QUEUES, found, header, kills, pace, prepare, send, some_time};
 
 const TOPIC: &str = "Ended";
 const HALF_TOPIC: &str = "RMQ_SYS_TRANS_HALF_TOPIC";
@@ -27,11 +27,12 @@ const ROLLBACK: i32 = 12;
 const LINES: &str = "transactionTimeOut=100\ntransactionCheckInterval=200\ntransactionCheckMax=1000000\n\
                      transactionOpBatchInterval=20\nflushConsumerOffsetInterval=10";
 /// Longest wait until all halves have ended.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(3);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_broker_delivers_what_is_committed_and_nothing_else() {
     let site = Site::new(LINES);
+    prepare(&site, TOPIC).await;
     let committing = Arc::new(Mutex::new(BTreeSet::new()));
     let mut senders: Vec<_> = (0..QUEUES)
         .map(|queue_id| Sender { queue_id, sent: 0, stored: Vec::new(), committing: Arc::clone(&committing) })

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use apogee_remoting::message::batch::BatchMember;
-use apogee_remoting::{RequestCode, ResponseCode};
+use apogee_remoting::{Command, RequestCode, ResponseCode};
 
 use crate::harness::TestBroker;
 use crate::{messages, pull, readable, send};
@@ -27,18 +27,35 @@ async fn b26_a_held_pull_wakes_for_its_tag_after_thousands_of_others() {
         broker.send_with("T", 0, "TAGS\u{1}Rare\u{2}", "rare").await;
         Instant::now()
     };
-    let ((mut answer, mut woken), sent) = tokio::join!(held, sender);
-    // A pull looks through so many units at a time; then the client comes again at once.
-    while answer.response_code() == ResponseCode::PULL_RETRY_IMMEDIATELY {
-        let next = answer.field("nextBeginOffset").unwrap().parse().unwrap();
-        answer = broker.call(pull("T", next, "Rare", 60_000)).await;
-        woken = Instant::now();
+    let ((mut answer, mut woken), mut sent) = tokio::join!(held, sender);
+    let mut late = Vec::new();
+    loop {
+        // A pull looks through so many units at a time; then the client comes again at once.
+        while answer.response_code() == ResponseCode::PULL_RETRY_IMMEDIATELY {
+            answer = broker.call(pull("T", next(&answer), "Rare", 60_000)).await;
+            woken = Instant::now();
+        }
+        assert_eq!(messages(&answer, |record| record.body.to_vec()), [b"rare"]);
+        late.push(woken.saturating_duration_since(sent));
+        if late.len() == 5 {
+            break;
+        }
+        let held = async { (broker.call(pull("T", next(&answer), "Rare", 60_000)).await, Instant::now()) };
+        let sender = async {
+            broker.send_with("T", 0, "TAGS\u{1}Common\u{2}", "x").await;
+            broker.send_with("T", 0, "TAGS\u{1}Rare\u{2}", "rare").await;
+            Instant::now()
+        };
+        ((answer, woken), sent) = tokio::join!(held, sender);
     }
-    assert_eq!(messages(&answer, |record| record.body.to_vec()), [b"rare"]);
-    // 100 ms are wanted; generous for a busy machine, far below every interval of looking again.
-    let late = woken.saturating_duration_since(sent);
-    assert!(late < Duration::from_millis(900), "{late:?}");
+    // 100 ms are wanted, and of most of them, for a machine may be busy now and then; far below every interval of looking again.
+    late.sort();
+    assert!(late[2] < Duration::from_millis(900), "{late:?}");
     broker.stop().await;
+}
+
+fn next(answer: &Command) -> i64 {
+    answer.field("nextBeginOffset").unwrap().parse().unwrap()
 }
 
 /// The same report: a hold ends with its time, though others go by.
@@ -57,7 +74,7 @@ async fn b26_a_held_pull_ends_with_its_time_while_others_go_by() {
         loop {
             let begun = Instant::now();
             let answer = broker.call(pull("T", offset, "Rare", 1_000)).await;
-            offset = answer.field("nextBeginOffset").unwrap().parse().unwrap();
+            offset = next(&answer);
             // One that came behind a message looks at the next one at once.
             if answer.response_code() != ResponseCode::PULL_RETRY_IMMEDIATELY {
                 return begun.elapsed();
