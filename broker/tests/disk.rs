@@ -109,7 +109,12 @@ async fn above_the_watermark_sends_are_refused_and_consumers_go_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_failed_sync_sends_are_refused_until_a_restart() {
-    let broker = start(|settings| settings.store.flush_disk_type = FlushDiskType::SyncFlush).await;
+    let broker = start(|settings| {
+        settings.store.flush_disk_type = FlushDiskType::SyncFlush;
+        // However slow the disk is: it is failing that is told.
+        settings.store.sync_flush_timeout = 30_000;
+    })
+    .await;
     let disk = Disk::new(io::ErrorKind::Other, |act, path| matches!(act, Act::Sync { .. }) && is_in(path, "commitlog"));
     let watch = Watch::new(broker.store(), Arc::clone(&disk) as _);
     assert_eq!(send(&broker, "").await.response_code(), ResponseCode::SUCCESS);
