@@ -31,7 +31,7 @@ fn append(store: &Store, body: &[u8]) -> Result<Appended, AppendError> {
 }
 
 fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_mins(2);
     while !holds() {
         assert!(Instant::now() < deadline, "{what}");
         thread::sleep(Duration::from_millis(1));

@@ -77,7 +77,7 @@ impl Fixture {
             properties,
         };
         let stored = self.store.append(&draft).unwrap();
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while self.store.max_offset(topic, queue_id) <= stored.queue_offset {
             assert!(Instant::now() < deadline, "not dispatched");
             std::thread::yield_now();
@@ -109,7 +109,7 @@ impl Fixture {
     }
 
     fn records(&self) -> Vec<bytes::Bytes> {
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while self.store.dispatch_behind_bytes() > 0 {
             assert!(Instant::now() < deadline, "not dispatched");
             std::thread::yield_now();

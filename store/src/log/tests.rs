@@ -236,15 +236,14 @@ fn many_append_and_read_at_once() {
 #[tokio::test]
 async fn one_who_waits_is_flushed_at_once() {
     let fixture = Fixture::new();
-    let log = fixture.after_kill();
-    let began = Instant::now();
+    // not by the interval
+    let keys = MessageStoreConfig { flush_interval_commit_log: 3_600_000, ..MessageStoreConfig::default() };
+    let log = fixture.open_with(RecoverFrom::default(), keys);
     for n in 0..20 {
         let stored = fixture.append(&log, &[n; 2000]);
-        log.wait_flushed(stored.end()).await.unwrap();
+        tokio::time::timeout(Duration::from_mins(2), log.wait_flushed(stored.end())).await.unwrap().unwrap();
         assert!(log.flushed() >= stored.end());
     }
-    // twenty intervals of 500 ms did not pass
-    assert!(began.elapsed() < Duration::from_secs(8));
     assert_eq!(log.flushed_timestamp(), 1000);
     let beyond = log.wait_flushed(log.written() + 1);
     log.close();
@@ -286,7 +285,7 @@ fn a_disk_without_room_refuses_and_comes_back() {
     // a smaller one still fits the file
     assert_eq!(fixture.append(&log, &[3; 100]).queue_offset, next);
     fs::rename(&away, fixture.path()).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_mins(2);
     let stored = loop {
         match log.append(&draft(&[2; 5000]), fixture.queue()) {
             Ok(stored) => break stored,

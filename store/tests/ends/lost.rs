@@ -85,7 +85,7 @@ fn a_young_queue_whose_folder_is_lost_after_a_kill_comes_back() {
         let append_some = |range: std::ops::Range<usize>| {
             range.clone().for_each(|n| append(&store, "V", 0, n));
             let end = store.max_physical_offset();
-            let deadline = Instant::now() + Duration::from_secs(30);
+            let deadline = Instant::now() + Duration::from_mins(2);
             // on disk, so that the next start does not look at all of it again
             while dispatched() + 200 < end {
                 assert!(Instant::now() < deadline);
@@ -223,7 +223,7 @@ fn a_stop_writes_down_how_far_queues_are() {
     let positions = || Positions::read(root.path()).unwrap().unwrap_or_default();
     let store = Store::open(&config, hooks(ALL)).unwrap();
     append(&store, "T", 0, 0);
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_mins(2);
     while positions().synced_record.is_none() {
         assert!(Instant::now() < deadline);
         thread::yield_now();
