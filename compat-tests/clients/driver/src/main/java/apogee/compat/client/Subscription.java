@@ -7,6 +7,9 @@ public interface Subscription extends AutoCloseable {
     /** As the broker knows the client. */
     String clientId();
 
+    /** How many messages of its topic it counts as consumed, and tells the broker at its end: the sum of its positions. */
+    long consumed();
+
     /** Leaves the group: positions are written back and the broker is told. */
     @Override
     void close();

@@ -5,6 +5,7 @@ import static apogee.compat.tests.Cluster.unique;
 import apogee.compat.client.Outgoing;
 import apogee.compat.client.Producer;
 import apogee.compat.servers.Await;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -23,6 +24,9 @@ import org.junit.jupiter.api.Test;
 class BrokerRebalanceTest {
     private static final String TOOL = "admin";
 
+    /** A broker that asked the name server too early asks again after 30 s, and the consumers it after 20 s. */
+    private static final Duration PATIENCE = Inbox.DEADLINE.plusMinutes(1);
+
     private final Cluster cluster = Cluster.shared();
 
     @Test
@@ -32,15 +36,17 @@ class BrokerRebalanceTest {
         List<String> received = Collections.synchronizedList(new ArrayList<>());
         List<DefaultMQPushConsumer> consumers = new ArrayList<>();
         try (Producer producer = cluster.producer("5.5.0")) {
+            // All queues before the consumers: brokers and consumers look for new ones every 30 s only.
+            int share = cluster.createTopic(producer, topic, 2).size() / 2;
             producer.send(new Outgoing(topic, "m0"));
             try {
                 for (int i = 0; i < 2; i++) {
                     consumers.add(consumer(topic, group, unique("client", TOOL), received));
                 }
-                Await.until("shares of both", Inbox.DEADLINE, () -> {
+                Await.until("shares of both", PATIENCE, () -> {
                     List<Set<Object>> shares = consumers.stream().map(consumer -> queues(consumer, topic)).toList();
                     Set<Object> both = shares.stream().flatMap(Set::stream).collect(Collectors.toSet());
-                    return shares.get(0).size() == shares.get(1).size() && both.size() == 2 * shares.get(0).size() && !both.isEmpty();
+                    return shares.stream().allMatch(one -> one.size() == share) && both.size() == 2 * share;
                 });
                 Set<String> wanted = new TreeSet<>(Set.of("m0"));
                 for (int i = 1; i < 40; i++) {
@@ -58,6 +64,9 @@ class BrokerRebalanceTest {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
         consumer.setNamesrvAddr(cluster.namesrvAddr());
         consumer.setInstanceName(name);
+        // Each broker shares out among those whose heartbeats it got, and a client sends them to the brokers of its route.
+        consumer.setPollNameServerInterval(1000);
+        consumer.setHeartbeatBrokerInterval(1000);
         consumer.setClientRebalance(false);
         consumer.setAllocateMessageQueueStrategy(new OfTheBroker());
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);

@@ -28,7 +28,8 @@ import org.junit.jupiter.params.provider.FieldSource;
 
 /** What goes to clients through the broker: questions of admins, single messages, replies. */
 class DirectTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    /** What the consumer could not reply to, because its client was not connected yet, comes again after 10 s. */
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     @AutoClose
     private static Admin admin;
@@ -64,7 +65,8 @@ class DirectTest {
                 ConsumeMessageDirectlyResult result = Await.value("direct consumption", Inbox.DEADLINE, () ->
                     admin.tool().consumeMessageDirectly(group, consumer.clientId(), topic, sent.offsetMsgId()));
                 assertEquals(CMResult.CR_SUCCESS, result.getConsumeResult());
-                assertEquals(List.of("m"), inbox.texts().subList(before, inbox.size()));
+                // Several times, where an answer came too late.
+                assertEquals(Set.of("m"), Set.copyOf(inbox.texts().subList(before, inbox.size())));
             }
         }
     }

@@ -76,6 +76,7 @@ class ProgressTest {
             }
             try (Subscription consumer = Clients.of(version).subscribe(cluster.options(first, topic, before))) {
                 before.awaitSize(10);
+                Inbox.awaitConsumed(consumer, 10);
                 assertTrue(tool.queryTopicConsumeByWho(topic).getGroupList().contains(first), consumer.clientId());
             }
             Await.until("all is committed", Inbox.DEADLINE, () -> committed(first, topic) == 10);

@@ -13,6 +13,8 @@ import apogee.compat.client.Puller;
 import apogee.compat.client.Queue;
 import apogee.compat.client.Received;
 import apogee.compat.servers.Await;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /** The pull consumer: every answer to a pull, the offsets of a queue, the positions of a group. */
@@ -86,7 +88,8 @@ class PullConsumeTest {
             for (int i = 1; i < 10; i++) {
                 producer.send(new Outgoing(topic, "m" + i), queue);
             }
-            assertTrue(puller.queues(topic).contains(queue));
+            // A broker does not wait for all name servers before it answers the send that made the topic.
+            Await.until("queue in the route", Inbox.DEADLINE, () -> puller.queues(topic).contains(queue));
             // The broker knows a group from the first heartbeat after its first pull, and takes positions of known groups only.
             puller.pull(queue, "*", 0, 32);
             Await.until("the other client of the group sees the position", Inbox.DEADLINE, () -> {
@@ -103,22 +106,29 @@ class PullConsumeTest {
             Queue queue = producer.send(new Outgoing(topic, "other", "m0")).queue();
             Await.until("dispatched", Inbox.DEADLINE, () -> puller.maxOffset(queue) == 1);
             puller.queues(topic);
-            CompletableFuture<Pulled> held = CompletableFuture.supplyAsync(() -> puller.pullOrWait(queue, "rare", 1, 32));
-            for (int i = 0; i < 200; i++) {
-                producer.send(new Outgoing(topic, "other", "noise" + i), queue);
+            long offset = 1;
+            List<Long> millis = new ArrayList<>();
+            for (int round = 0; round < 9; round++) {
+                long from = offset;
+                CompletableFuture<Pulled> held = CompletableFuture.supplyAsync(() -> puller.pullOrWait(queue, "rare", from, 32));
+                for (int i = 0; i < 30; i++) {
+                    producer.send(new Outgoing(topic, "other", "noise" + i), queue);
+                }
+                assertFalse(held.isDone() && held.join().status().equals("FOUND"), "nothing matches yet");
+                long sent = System.nanoTime();
+                producer.send(new Outgoing(topic, "rare", "the one"), queue);
+                Pulled answer = held.join();
+                // A pull that passed over messages without a match may say so and be repeated, as the client does by itself.
+                while (answer.status().equals("NO_MATCHED_MSG")) {
+                    answer = puller.pullOrWait(queue, "rare", answer.nextOffset(), 32);
+                }
+                millis.add((System.nanoTime() - sent) / 1_000_000);
+                assertEquals("FOUND", answer.status());
+                assertEquals("the one", answer.messages().get(0).text());
+                offset = answer.nextOffset();
             }
-            assertFalse(held.isDone() && held.join().status().equals("FOUND"), "nothing matches yet");
-            long sent = System.nanoTime();
-            producer.send(new Outgoing(topic, "rare", "the one"), queue);
-            Pulled answer = held.join();
-            // A pull that passed over messages without a match may say so and be repeated, as the client does by itself.
-            while (answer.status().equals("NO_MATCHED_MSG")) {
-                answer = puller.pullOrWait(queue, "rare", answer.nextOffset(), 32);
-            }
-            long millis = (System.nanoTime() - sent) / 1_000_000;
-            assertEquals("FOUND", answer.status());
-            assertEquals("the one", answer.messages().get(0).text());
-            assertTrue(millis < 2500, "took " + millis + " ms; without being woken a held pull is looked at every 5 s");
+            // Without being woken a held pull is looked at every 5 s; being woken, it may wait for a busy machine now and then.
+            assertTrue(millis.stream().sorted().toList().get(4) < 1000, "milliseconds: " + millis);
         }
     }
 }

@@ -21,7 +21,8 @@ import org.junit.jupiter.api.Test;
 
 /** Servers that end and come back while all client generations send and consume: nothing that was acknowledged is lost. */
 class RestartTest {
-    private static final int FLOW = 50;
+    /** Each of these sends waits for the disk, which may take a second. */
+    private static final int FLOW = 20;
 
     @AutoClose
     private static Cluster cluster;
@@ -95,6 +96,7 @@ class RestartTest {
                 try (Subscription consumer = client.subscribe(cluster.options(group, topic, inbox))) {
                     inbox.awaitAll(early);
                     assertEquals(new HashSet<>(early), new HashSet<>(inbox.texts()), consumer.clientId());
+                    Inbox.awaitConsumed(consumer, early.size());
                 }
                 return new Group(version, topic, group, queue);
             }

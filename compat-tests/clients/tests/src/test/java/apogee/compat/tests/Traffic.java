@@ -44,7 +44,8 @@ final class Traffic implements AutoCloseable {
             }
             return acknowledged.size() >= from + count;
         });
-        inbox.awaitAll(acknowledged.subList(from, from + count));
+        // Of a copy: a part of a list to which another thread adds cannot be read.
+        inbox.awaitAll(List.copyOf(acknowledged).subList(from, from + count));
     }
 
     /** Ends the sending and waits until everything that was ever acknowledged has been consumed. */

@@ -62,5 +62,20 @@ public final class JavaClient implements Client {
         config.setPollNameServerInterval(1000);
         config.setHeartbeatBrokerInterval(1000);
         config.setPersistConsumerOffsetInterval(1000);
+        patient(config);
+    }
+
+    /**
+     * Generation 4.3 has 3 s for heartbeats, routes, members and filters throughout. What ends late closes the connection, and
+     * with it fails whatever else waits there: too little for a busy machine with a slow disk.
+     */
+    private static void patient(ClientConfig config) {
+        try {
+            ClientConfig.class.getMethod("setMqClientApiTimeout", int.class).invoke(config, JavaProducer.SEND_TIMEOUT_MILLIS);
+        } catch (NoSuchMethodException fixed) {
+            // Nothing to set.
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
     }
 }

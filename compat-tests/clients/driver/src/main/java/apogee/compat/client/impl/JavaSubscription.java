@@ -19,8 +19,10 @@ import org.apache.rocketmq.common.message.MessageQueue;
 
 final class JavaSubscription implements Subscription {
     private final DefaultMQPushConsumer consumer;
+    private final String topic;
 
     JavaSubscription(Options options) {
+        topic = options.topic();
         consumer = options.traced() ? new DefaultMQPushConsumer(options.group(), true, null) : new DefaultMQPushConsumer(options.group());
         JavaClient.connectAlone(consumer, options.namesrvAddr());
         consumer.setConsumeFromWhere(ConsumeFromWhere.valueOf(options.from()));
@@ -64,6 +66,11 @@ final class JavaSubscription implements Subscription {
     @Override
     public String clientId() {
         return consumer.buildMQClientId();
+    }
+
+    @Override
+    public long consumed() {
+        return consumer.getDefaultMQPushConsumerImpl().getOffsetStore().cloneOffsetTable(topic).values().stream().mapToLong(offset -> offset).sum();
     }
 
     @Override
