@@ -57,8 +57,10 @@ public final class JavaClient implements Client {
     static void connectAlone(ClientConfig config, String namesrvAddr) {
         config.setNamesrvAddr(namesrvAddr);
         config.setClientIP("127.0.0.1");
-        // Each generation counts for itself: without its version two members of a group could have the same id.
-        config.setInstanceName("compat-" + MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION) + "-" + INSTANCES.incrementAndGet());
+        // Each generation counts for itself: without its version two members of a group could have the same id. And what a
+        // broadcasting client of an earlier run has noted under its id, in the user's home, is not this one's.
+        config.setInstanceName("compat-" + MQVersion.getVersionDesc(MQVersion.CURRENT_VERSION) + "-" + ProcessHandle.current().pid()
+            + "-" + INSTANCES.incrementAndGet());
         config.setPollNameServerInterval(1000);
         config.setHeartbeatBrokerInterval(1000);
         config.setPersistConsumerOffsetInterval(1000);
