@@ -27,6 +27,7 @@ fn rewrite(record: &Record<'_>, property_crc: bool) {
         reconsume_times: record.reconsume_times,
         prepared_transaction_offset: record.prepared_transaction_offset,
         body: record.body,
+        body_crc: None,
         properties: record.properties.as_bytes(),
     };
     let mut written = Vec::new();

@@ -74,6 +74,7 @@ impl Fixture {
             reconsume_times: 2,
             prepared_transaction_offset: 0,
             body: body.as_bytes(),
+            body_crc: None,
             properties,
         };
         let stored = self.store.append(&draft).unwrap();

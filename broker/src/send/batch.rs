@@ -64,6 +64,7 @@ pub(super) fn send(
         reconsume_times: message.reconsume_times.unwrap_or(0),
         prepared_transaction_offset: 0,
         body: &body,
+        body_crc: None,
         properties: &[],
     };
     if queue_kind(&topic) == QueueKind::Batch && sent.get(key::UNIQ_KEY).is_some() {

@@ -68,6 +68,7 @@ async fn deliver(
         reconsume_times: header.reconsume_times.unwrap_or(0),
         prepared_transaction_offset: 0,
         body: &request.body.bytes(),
+        body_crc: None,
         properties: properties.as_bytes(),
     };
     let pushed = push(broker, &header, &reply, &request.body).await;

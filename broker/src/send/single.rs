@@ -72,6 +72,7 @@ pub(super) fn send<'a>(
         reconsume_times: message.reconsume_times.unwrap_or(0),
         prepared_transaction_offset: 0,
         body: &body,
+        body_crc: None,
         properties: properties.as_bytes(),
     };
     let is_batch = number.is_some() || sys_flag & sys_flag::INNER_BATCH != 0;

@@ -175,6 +175,7 @@ mod tests {
             reconsume_times: 0,
             prepared_transaction_offset: 0,
             body: b"",
+            body_crc: None,
             properties,
         };
         let mut bytes = Vec::new();

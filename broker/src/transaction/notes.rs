@@ -28,6 +28,7 @@ pub(super) fn write(broker: &Broker, halves: &mut Halves) -> Result<(), AppendEr
             reconsume_times: 0,
             prepared_transaction_offset: 0,
             body: &body,
+            body_crc: None,
             properties: PROPERTIES,
         })?;
         broker.stats.stored(OP_HALF_TOPIC, 1, appended.size);

@@ -24,6 +24,7 @@ pub(super) fn record(size: usize, physical_offset: i64, store_timestamp: i64) ->
         reconsume_times: 0,
         prepared_transaction_offset: 0,
         body: &[],
+        body_crc: None,
         properties: &[],
     };
     let property_crc = size >= LEAST_SIZE + TOPIC.len() + PROPERTY_CRC_LENGTH;

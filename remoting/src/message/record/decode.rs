@@ -179,6 +179,7 @@ impl<'a> Record<'a> {
             reconsume_times: self.reconsume_times,
             prepared_transaction_offset: 0,
             body: self.body,
+            body_crc: Some(self.body_crc),
             properties: property_crc::strip(self.properties.as_bytes()),
         }
     }

@@ -32,6 +32,9 @@ pub struct Draft<'a> {
     pub prepared_transaction_offset: i64,
     /// The body, compressed or not.
     pub body: &'a [u8],
+    /// Its checksum where it is known ([`crc`]): of a message that is stored once more, that of its first record. A body that
+    /// was damaged meanwhile is then told from a good one by whoever reads it next.
+    pub body_crc: Option<u32>,
     /// Properties in their stored form.
     pub properties: &'a [u8],
 }
@@ -64,6 +67,7 @@ impl<'a> Draft<'a> {
             reconsume_times: 0,
             prepared_transaction_offset: 0,
             body,
+            body_crc: None,
             properties: b"",
         }
     }
@@ -101,7 +105,7 @@ impl<'a> Draft<'a> {
         let mut head = Head { bytes: [0; MOST_HEAD], length: 0 };
         head.put(stored_size.to_be_bytes());
         head.put(if self.is_v2() { MAGIC_V2 } else { MAGIC_V1 }.to_be_bytes());
-        head.put(crc(self.body).to_be_bytes());
+        head.put(self.body_crc.unwrap_or_else(|| crc(self.body)).to_be_bytes());
         head.put(self.queue_id.to_be_bytes());
         head.put(self.flag.to_be_bytes());
         head.put([0; 16]);

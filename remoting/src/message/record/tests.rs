@@ -17,6 +17,7 @@ fn draft() -> Draft<'static> {
         reconsume_times: 2,
         prepared_transaction_offset: 99,
         body: b"body",
+        body_crc: None,
         properties: b"TAGS\x01a\x02",
     }
 }
@@ -116,6 +117,17 @@ fn blanks_and_other_bytes_are_told_apart() {
     }
 }
 
+#[test]
+fn a_damaged_body_is_told_from_a_good_one_after_it_was_stored_once_more() {
+    for damage in [0, 1] {
+        let mut first = encoded(&draft(), false);
+        let body = first.len() - "body\x05Topic\0\x07TAGS\x01a\x02".len();
+        first[body] ^= damage;
+        let again = encoded(&Record::parse(&first).unwrap().draft(), true);
+        assert_eq!(Record::parse(&again).unwrap().verify(true).is_ok(), damage == 0);
+    }
+}
+
 proptest! {
     #[test]
     fn decodes_what_it_encoded(
@@ -129,7 +141,8 @@ proptest! {
         let host = |v6: bool, port| SocketAddr::new(if v6 { "2001:db8::7".parse().unwrap() } else { "10.1.2.3".parse().unwrap() }, port);
         let draft = Draft {
             topic: &topic, queue_id, flag, sys_flag, born_timestamp, born_host: host(v6[0], born_port),
-            store_host: host(v6[1], 10911), reconsume_times, prepared_transaction_offset, body: &body, properties: &properties,
+            store_host: host(v6[1], 10911), reconsume_times, prepared_transaction_offset, body: &body, body_crc: None,
+            properties: &properties,
         };
         let mut bytes = encoded(&draft, property_crc);
         let size = bytes.len();
