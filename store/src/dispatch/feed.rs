@@ -10,7 +10,7 @@ use apogee_remoting::message::java_hash;
 use apogee_remoting::message::properties::{Properties, key};
 use apogee_remoting::message::record::Draft;
 use apogee_remoting::message::sys_flag::INNER_BATCH;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::delay::SCHEDULE_TOPIC;
 use crate::index::keys_of;
@@ -64,6 +64,12 @@ pub(crate) struct Feed {
     indexing: Option<Arc<Stop>>,
 }
 
+/// Tells of records.
+pub(crate) struct Telling<'a> {
+    indexing: Option<&'a Stop>,
+    lines: MutexGuard<'a, Lines>,
+}
+
 #[derive(Debug, Default)]
 struct Lines {
     queues: Vec<Told>,
@@ -113,24 +119,9 @@ impl Feed {
         Some(Known { tags_code: java_hash::tags_code(tags), keys: hashes })
     }
 
-    /// Tells of a record. Call it under the append lock, before the record is published.
-    pub(crate) fn tell(&self, appended: &Appended, queue: Arc<Queue>, known: Known) {
-        let Appended { physical_offset, size, queue_offset, store_timestamp } = *appended;
-        let told = Told { physical_offset, store_timestamp, size: size as i32, keys: known.keys, unit: None };
-        let unit = ToldUnit { queue, queue_offset, tags_code: known.tags_code };
-        let mut lines = self.told.lock();
-        let Lines { queues, index } = &mut *lines;
-        if let Some(indexing) = &self.indexing
-            && index.len() < MOST_TOLD
-        {
-            index.push(told.clone());
-            if index.len().is_multiple_of(MUCH) {
-                indexing.nudge();
-            }
-        }
-        if queues.len() < MOST_TOLD {
-            queues.push(Told { unit: Some(unit), ..told });
-        }
+    /// Begins to tell of records. Call it under the append lock, and let go before the last of them is published.
+    pub(crate) fn begin(&self) -> Telling<'_> {
+        Telling { indexing: self.indexing.as_deref(), lines: self.told.lock() }
     }
 
     /// Exchanges what was told for empty memory.
@@ -141,6 +132,27 @@ impl Feed {
             Listener::Index => &mut lines.index,
         };
         std::mem::swap(line, into);
+    }
+}
+
+impl Telling<'_> {
+    /// Tells of a record that is not published yet.
+    pub(crate) fn tell(&mut self, appended: &Appended, queue: Arc<Queue>, known: Known) {
+        let Appended { physical_offset, size, queue_offset, store_timestamp } = *appended;
+        let told = Told { physical_offset, store_timestamp, size: size as i32, keys: known.keys, unit: None };
+        let unit = ToldUnit { queue, queue_offset, tags_code: known.tags_code };
+        let Lines { queues, index } = &mut *self.lines;
+        if let Some(indexing) = self.indexing
+            && index.len() < MOST_TOLD
+        {
+            index.push(told.clone());
+            if index.len().is_multiple_of(MUCH) {
+                indexing.nudge();
+            }
+        }
+        if queues.len() < MOST_TOLD {
+            queues.push(Told { unit: Some(unit), ..told });
+        }
     }
 }
 
@@ -194,6 +206,16 @@ impl Line {
     /// The first record that is not taken up.
     pub(super) fn front(&self) -> Option<&Told> {
         self.told.get(self.next)
+    }
+
+    /// All records that are not taken up.
+    pub(super) fn rest(&self) -> &[Told] {
+        &self.told[self.next..]
+    }
+
+    /// How many of those that came together are taken up.
+    pub(super) fn taken(&self) -> usize {
+        self.next
     }
 
     /// The first record is taken up.

@@ -81,7 +81,7 @@ proptest! {
             if *is_told {
                 let appended =
                     Appended { physical_offset, size: size as usize, queue_offset: n as i64, store_timestamp: 0 };
-                feed.tell(&appended, Arc::clone(&queue), known);
+                feed.begin().tell(&appended, Arc::clone(&queue), known);
             }
             expected.push((physical_offset, known.keys.as_slice().to_vec()));
             if n % steps == 0 {
@@ -145,7 +145,7 @@ fn a_record_is_not_taken_up_before_it_can_be_read() {
     for queue_offset in 0..3 {
         let physical_offset = queue_offset * i64::from(size);
         let appended = Appended { physical_offset, size: size as usize, queue_offset, store_timestamp: 0 };
-        feed.tell(&appended, Arc::clone(&queue), feed.known(&draft(b""), &queue).unwrap());
+        feed.begin().tell(&appended, Arc::clone(&queue), feed.known(&draft(b""), &queue).unwrap());
     }
     for count in 1..=3 {
         dispatch.catch_up().unwrap();
@@ -166,7 +166,7 @@ fn a_line_that_is_full_loses_only_what_can_be_read() {
     for queue_offset in 0..count {
         let (physical_offset, size) = log.append(&TestRecord { queue_offset, ..TestRecord::default() });
         let appended = Appended { physical_offset, size: size as usize, queue_offset, store_timestamp: 0 };
-        feed.tell(&appended, Arc::clone(&queue), feed.known(&draft(b""), &queue).unwrap());
+        feed.begin().tell(&appended, Arc::clone(&queue), feed.known(&draft(b""), &queue).unwrap());
     }
     dispatch.catch_up().unwrap();
     assert_eq!((queue.max_offset(), dispatch.behind_bytes()), (count, 0));

@@ -91,7 +91,9 @@ impl CommitLog {
                 placement.write(buffer, self.options.property_crc);
                 appender.copy(buffer);
                 let stored = Appended::new(&placement, size);
-                self.tell(&stored, known.map(|known| (queue, known)));
+                if let (Some(known), Some(feed)) = (known, self.feed.get()) {
+                    feed.begin().tell(&stored, queue, known);
+                }
                 self.publish(&mut appender, placement.store_timestamp);
                 stored
             };
@@ -124,16 +126,15 @@ impl CommitLog {
                 let mut appender = self.lock_for(buffer.len())?;
                 let mut placed = Batch::with_capacity(records.len());
                 let mut start = 0;
-                for Encoded { queue, offsets, end, known } in records {
-                    let placement = Self::place(&appender, queue, offsets, start);
-                    let record = &mut buffer[start..end];
+                for Encoded { queue, offsets, end, .. } in &records {
+                    let placement = Self::place(&appender, queue, *offsets, start);
+                    let record = &mut buffer[start..*end];
                     placement.write(record, self.options.property_crc);
                     appender.copy(record);
-                    let stored = Appended::new(&placement, end - start);
-                    self.tell(&stored, known.map(|known| (Arc::clone(queue), known)));
-                    placed.push(stored);
-                    start = end;
+                    placed.push(Appended::new(&placement, end - start));
+                    start = *end;
                 }
+                self.tell_all(&placed, &records);
                 let last = appender.last_timestamp;
                 self.publish(&mut appender, last);
                 placed
@@ -186,12 +187,14 @@ impl CommitLog {
         self.feed.get()?.known(draft, queue)
     }
 
-    /// Tells them of its record, under the append lock and before the record is published.
-    fn tell(&self, appended: &Appended, known: Option<(Arc<Queue>, Known)>) {
-        if let Some((queue, known)) = known
-            && let Some(feed) = self.feed.get()
-        {
-            feed.tell(appended, queue, known);
+    /// Tells them of several records together: what is held for that is not held while records are copied.
+    fn tell_all(&self, placed: &[Appended], records: &[Encoded<'_>]) {
+        let Some(feed) = self.feed.get() else { return };
+        let mut telling = feed.begin();
+        for (appended, Encoded { queue, known, .. }) in placed.iter().zip(records) {
+            if let Some(known) = known {
+                telling.tell(appended, Arc::clone(queue), *known);
+            }
         }
     }
 

@@ -17,6 +17,7 @@ use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Draft;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 
 pub use expire::{Expired, ExpiryRound};
 pub use hooks::Hooks;
@@ -109,10 +110,19 @@ impl Store {
 
     /// All or none of them.
     fn append_together<'a>(&self, drafts: impl Iterator<Item = Draft<'a>> + Clone) -> Result<Batch, AppendError> {
-        let queues = drafts.clone().map(|draft| self.queue(draft.topic, draft.queue_id));
-        let queues: Vec<_> = queues.collect::<Result<_, _>>()?;
+        // mostly of few queues, whose names are compared sooner than looked up
+        let mut queues = SmallVec::<[Arc<Queue>; 8]>::new();
+        let mut places = SmallVec::<[usize; 64]>::new();
+        for Draft { topic, queue_id, .. } in drafts.clone() {
+            let is_its = |queue: &Arc<Queue>| queue.queue_id() == queue_id && **queue.topic() == *topic;
+            let place = queues.iter().position(is_its);
+            places.push(place.unwrap_or(queues.len()));
+            if place.is_none() {
+                queues.push(self.queue(topic, queue_id)?);
+            }
+        }
         // drafts that live no longer than the queues
-        self.log.append_all(drafts.zip(&queues).map(|(draft, queue)| (Draft { ..draft }, queue)))
+        self.log.append_all(drafts.zip(&places).map(|(draft, place)| (Draft { ..draft }, &queues[*place])))
     }
 
     /// Ends when everything before a physical offset is durable.
