@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use thiserror::Error;
 use tracing::{error, warn};
 
@@ -37,6 +38,11 @@ pub trait RecordConsumer: Send {
     fn consume_keys(&mut self, physical_offset: i64, store_timestamp: i64, keys: &[i32]) -> io::Result<bool> {
         let _ = (physical_offset, store_timestamp, keys);
         Ok(false)
+    }
+
+    /// Hears of keys that [`RecordConsumer::consume_keys`] brings soon: what they need can come from far memory together.
+    fn expect_keys(&mut self, keys: &[i32]) {
+        let _ = keys;
     }
 }
 
@@ -302,7 +308,11 @@ impl Dispatch {
         let end = self.log.max_offset();
         line.refill();
         let mut publish_at = progress.position + i64::from(PUBLISH);
+        let mut expected = line.taken();
         while let Some(told) = line.front() {
+            if line.taken() == expected {
+                expected += expect(consumers, line.rest());
+            }
             if told.physical_offset > progress.position {
                 return Ok(told.physical_offset.min(end));
             }
@@ -422,6 +432,20 @@ impl Dispatch {
     }
 }
 
+/// Lets consumers know of the keys of the first of these records; answers of how many.
+fn expect(consumers: &mut [Box<dyn RecordConsumer>], told: &[Told]) -> usize {
+    let told = &told[..told.len().min(EXPECTED)];
+    if !consumers.is_empty() {
+        let keys: SmallVec<[i32; 2 * EXPECTED]> = told.iter().flat_map(|told| told.keys.as_slice()).copied().collect();
+        for consumer in consumers {
+            consumer.expect_keys(&keys);
+        }
+    }
+    told.len()
+}
+
+/// As many fetches from memory as a processor has under way at a time, or a few more.
+const EXPECTED: usize = 16;
 /// Bytes of the log read at once where it is not mapped.
 const WINDOW: usize = 1 << 20;
 /// Bytes of the log walked at once where it is mapped.

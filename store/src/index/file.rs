@@ -113,6 +113,13 @@ impl IndexFile {
         Ok(())
     }
 
+    /// Brings near the slots that keys need.
+    pub(super) fn expect(&self, hashes: &[i32]) {
+        if let Some(writing) = &self.writing {
+            writing.slots.touch(hashes.iter().map(|hash| self.shape.slot(*hash)));
+        }
+    }
+
     /// Writes what is in memory, in the order in which it can be cut off.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.write_items()?;

@@ -182,6 +182,13 @@ impl IndexTable {
         Ok(finished)
     }
 
+    /// Brings near what putting these keys needs.
+    pub(super) fn expect(&self, hashes: &[i32]) {
+        if let Some(file) = self.files.read().last() {
+            file.expect(hashes);
+        }
+    }
+
     /// Writes what is in memory.
     pub(super) fn flush(&self) -> io::Result<()> {
         self.files.write().last_mut().map_or(Ok(()), IndexFile::flush)

@@ -36,6 +36,10 @@ impl<F: FnMut(i64) + Send> RecordConsumer for IndexWriter<F> {
     fn consume_keys(&mut self, physical_offset: i64, store_timestamp: i64, keys: &[i32]) -> io::Result<bool> {
         self.put(physical_offset, store_timestamp, keys.iter().copied()).map(|()| true)
     }
+
+    fn expect_keys(&mut self, keys: &[i32]) {
+        self.index.expect(keys);
+    }
 }
 
 impl<F: FnMut(i64)> IndexWriter<F> {
