@@ -77,6 +77,21 @@ fn body(number: usize) -> Vec<u8> {
 }
 
 #[test]
+fn a_record_is_found_at_once_by_its_place_and_by_no_other() {
+    let root = tempfile::tempdir().unwrap();
+    let store = open(root.path());
+    // more files than stay mapped
+    let stored: Vec<_> = (0..20).map(|number| append(&store, 0, &vec![number; 30 * 1024]).unwrap()).collect();
+    for stored in stored {
+        for offset in [-1, 0, 1].map(|by| stored.physical_offset + by).into_iter().chain([stored.end()]) {
+            let expected = store.record_at(offset).unwrap();
+            assert!(expected.is_some() || offset != stored.physical_offset);
+            assert_eq!(store.record_at_once(offset).unwrap(), Some(expected), "{offset}");
+        }
+    }
+}
+
+#[test]
 fn messages_survive_clean_and_unclean_ends_over_many_files() {
     let root = tempfile::tempdir().unwrap();
     let mut expected: [Vec<Vec<u8>>; 2] = Default::default();

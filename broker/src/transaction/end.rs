@@ -57,7 +57,8 @@ fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: 
     if half.topic != HALF_TOPIC {
         return Err(not_found());
     }
-    let transaction = Transaction::of(&half);
+    let sent = half.draft();
+    let (transaction, properties) = Transaction::of(sent.properties);
     if !header.from_transaction_check && transaction.is_too_late(broker, &half) {
         return Ok(Command::response(ResponseCode::ILLEGAL_OPERATION).with_remark(NOT_SET));
     }
@@ -78,7 +79,9 @@ fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: 
         return Ok(Command::response(ResponseCode::SUCCESS));
     }
     if is_commit {
-        commit(broker, &half, topic, &transaction)?;
+        let draft =
+            Draft { topic, queue_id: transaction.queue_id, prepared_transaction_offset: half.physical_offset, ..sent };
+        commit(broker, &draft, properties, transaction.delay_level)?;
     }
     halves.end(half.queue_offset);
     broker.transactions.metrics.add(topic, -1);
@@ -94,22 +97,18 @@ fn decide(broker: &Broker, header: &EndTransactionRequestHeader<'_>, is_commit: 
 }
 
 /// Stores the message where it was meant for.
-fn commit(broker: &Broker, half: &Record<'_>, topic: &str, transaction: &Transaction<'_>) -> Result<(), Refusal> {
+fn commit(broker: &Broker, half: &Draft<'_>, mut properties: PropertiesBuf, delay_level: i32) -> Result<(), Refusal> {
     let settings = broker.settings();
-    let sent = half.draft();
-    let mut properties = PropertiesBuf::from_text(sent.properties);
-    properties.retain(|name| name != REAL_TOPIC && name != REAL_QID);
-    let mut target = (topic, transaction.queue_id);
-    if let Some(queue) = broker.schedule.delay(&mut properties, transaction.delay_level, topic, transaction.queue_id) {
+    let mut target = (half.topic, half.queue_id);
+    if let Some(queue) = broker.schedule.delay(&mut properties, delay_level, half.topic, half.queue_id) {
         target = (names::SCHEDULE_TOPIC, queue);
     }
     let draft = Draft {
         topic: target.0,
         queue_id: target.1,
         sys_flag: sys_flag::with_transaction_type(half.sys_flag, sys_flag::TRANSACTION_COMMIT),
-        prepared_transaction_offset: half.physical_offset,
         properties: properties.as_bytes(),
-        ..sent
+        ..*half
     };
     let appended = broker.store.append(&draft).map_err(|error| send::refusal(broker, &settings, &error))?;
     broker.stats.stored(target.0, 1, appended.size);
@@ -128,9 +127,10 @@ struct Transaction<'a> {
 }
 
 impl<'a> Transaction<'a> {
-    fn of(half: &Record<'a>) -> Self {
+    /// What properties of a half say, and those that its message has when it is committed.
+    fn of(half: &'a [u8]) -> (Self, PropertiesBuf) {
         let mut transaction = Self::default();
-        for (name, value) in half.properties {
+        let properties = PropertiesBuf::of_those(half, |name, value| {
             let text = || str::from_utf8(value).ok();
             let number = || text().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
             match name {
@@ -141,8 +141,9 @@ impl<'a> Transaction<'a> {
                 IMMUNITY => transaction.immunity = text(),
                 _ => {}
             }
-        }
-        transaction
+            name != REAL_TOPIC && name != REAL_QID
+        });
+        (transaction, properties)
     }
 
     /// Whether the time in which the producer wanted to decide by itself has run out: then it is asked.

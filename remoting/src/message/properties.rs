@@ -160,6 +160,8 @@ thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
+/// Room for what a broker adds to a send: region, trace mark, cluster, in bytes.
+const MORE: usize = 96;
 /// Memory for longer texts is given back, in bytes.
 const MOST_SPARE: usize = 4 << 10;
 
@@ -172,9 +174,34 @@ impl PropertiesBuf {
     /// Takes over text as a client sent it, adding the last separator where it is missing.
     pub fn from_text(text: &[u8]) -> Self {
         let mut buf = SPARE.take();
-        // room for what a broker adds to a send: region, trace mark, cluster
-        buf.reserve(text.len() + 96);
+        buf.reserve(text.len() + MORE);
         buf.extend_from_slice(text);
+        let mut this = Self(buf);
+        this.close();
+        this
+    }
+
+    /// Takes over the pairs of a text that pass.
+    pub fn of_those<'a>(text: &'a [u8], mut keep: impl FnMut(&'a [u8], &'a [u8]) -> bool) -> Self {
+        let mut buf = SPARE.take();
+        buf.reserve(text.len() + MORE);
+        // pairs behind one another are copied together
+        let (mut run, mut pairs) = (0..0, Properties(text).iter());
+        while let Some((name, value)) = pairs.next() {
+            let behind = text.len() - pairs.rest.len();
+            // the last separator may be missing
+            let end = if text[behind - 1] == PROPERTY_SEPARATOR { behind - 1 } else { behind };
+            let start = end - value.len() - 1 - name.len();
+            if !keep(name, value) {
+                continue;
+            }
+            if run.end != start {
+                buf.extend_from_slice(&text[run]);
+                run = start..start;
+            }
+            run.end = behind;
+        }
+        buf.extend_from_slice(&text[run]);
         let mut this = Self(buf);
         this.close();
         this

@@ -101,6 +101,7 @@ proptest! {
             let has_gone = properties.retain(|name| !goes(name));
             prop_assert_eq!(has_gone, before.view().iter().any(|(name, _)| goes(name)));
             let kept: PropertiesBuf = before.view().iter().filter(|(name, _)| !goes(name)).collect();
+            prop_assert_eq!(&PropertiesBuf::of_those(&text, |name, _| !goes(name)), &kept);
             prop_assert_eq!(properties, if has_gone { kept } else { before });
         }
     }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use super::Store;
 use crate::log::Reader;
 use crate::queue::{ExtensionUnit, Queue, Unit};
+use crate::read::record::{HEAD, size_at};
 use crate::read::{
     Boundary, GetRequest, GetResult, MessageFilter, RecordSource, get, offset_by_time, record_at, store_time,
     store_time_at,
@@ -36,12 +37,18 @@ impl Store {
         at_once(get(&log, &self.queues, &limits, request, filter))
     }
 
-    /// The record at a physical offset, from memory; the outer `None` when that would take a wait for the disk.
+    /// The record at a physical offset, from memory; the outer `None` when that would take a wait for the disk. What this
+    /// process wrote lately is not verified: it did not go through a disk.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn record_at_once(&self, offset: i64) -> io::Result<Option<Option<Bytes>>> {
-        at_once(record_at(&self.log.reader(self.limits.load().memory_distance, false), offset))
+        let log = self.log.reader(self.limits.load().memory_distance, false);
+        // empty where it is not mapped any more
+        match log.recent_from(offset)?.filter(|stretch| !stretch.is_empty()) {
+            Some(stretch) => Ok(Some(first_record(stretch, offset))),
+            None => at_once(record_at(&log, offset)),
+        }
     }
 
     /// The log for a thread that may wait.
@@ -141,8 +148,15 @@ impl Store {
             return Ok(Vec::new());
         }
         let end = queue.max_offset();
-        let entries = queue.iter_from(offset).take_while(|entry| !matches!(entry, Ok(entry) if entry.offset >= end));
-        entries.take(count).map(|entry| entry.and_then(|entry| extended(&queue, entry.offset, entry.unit))).collect()
+        let mut units = Vec::with_capacity(count.min(FEW));
+        for entry in queue.iter_from(offset).take(count) {
+            let entry = entry?;
+            if entry.offset >= end {
+                break;
+            }
+            units.push(extended(&queue, entry.offset, entry.unit)?);
+        }
+        Ok(units)
     }
 
     /// The record that a unit points at; `None` when it is no longer in the log.
@@ -194,6 +208,13 @@ impl Records<'_> {
     }
 }
 
+/// The record that a stretch of the log begins with, at a physical offset.
+fn first_record(mut stretch: Bytes, offset: i64) -> Option<Bytes> {
+    let size = size_at(stretch.get(..HEAD)?, offset).filter(|size| *size <= stretch.len())?;
+    stretch.truncate(size);
+    Some(stretch)
+}
+
 /// Tells a read that would wait from one that fails.
 fn at_once<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
@@ -210,3 +231,6 @@ fn extended(queue: &Queue, offset: i64, mut unit: Unit) -> io::Result<(i64, Unit
     }
     Ok((offset, unit, extension))
 }
+
+/// As many units as are mostly asked for.
+const FEW: usize = 64;
