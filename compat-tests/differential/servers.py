@@ -42,7 +42,7 @@ class Server:
                 sys.exit(f"{self.home.name} does not start:\n{text}")
             time.sleep(0.05)
 
-    def stop(self, within=20):
+    def stop(self, within=120):
         """Ends it cleanly, and says whether it did so in time."""
         self.process.terminate()
         try:

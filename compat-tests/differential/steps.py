@@ -13,8 +13,8 @@ class Request:
     A connection whose name begins with "fast" goes to a broker's second port.
     `differs` is the reason why our answer may differ here on purpose; then nothing is compared, and `ours` must be our
     code, `theirs`, where given, the reference's.
-    `within` repeats the request until the answers agree, for that many seconds at most, and until both have the fields in
-    `until`: what a one-way request does comes at a time of its own.
+    `within` repeats the request until the answers agree, for so many seconds or, on a slow machine, more, and until both have
+    the fields in `until`: what a one-way request does comes at a time of its own.
     """
 
     name: str

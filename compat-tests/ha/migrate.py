@@ -22,6 +22,7 @@ def migrate_in_place(folder, seed, version):
                 consumed(broker, 10 + n)
                 broker.stop()
                 broker.start(kind).ready()
+                wait(lambda: where_group_is(broker) is not None, f"{broker.kind} says where the group is")
                 if (offset := where_group_is(broker)) != 10 + n:
                     raise Failed(f"the group is at {offset}, and was at {10 + n}")
             before = load.count()
@@ -58,6 +59,7 @@ def migrate_with_slave(folder, seed, version):
             new.settings |= {"brokerRole": "ASYNC_MASTER", "brokerId": 0}
             old.settings |= {"brokerRole": "SLAVE", "brokerId": 1}
             new.start().ready()
+            wait(lambda: where_group_is(new) is not None, f"{new.kind} says where the group is")
             if (there := where_group_is(new)) != offset:
                 raise Failed(f"the group is at {there}, and was at {offset}")
             load.go_on_with(new).start()
@@ -95,11 +97,11 @@ def all_there(broker, load):
 
 
 def consumed(broker, offset):
-    """A group has consumed up to an offset."""
+    """A group has consumed up to an offset. A broker that is busy, or has just started, may have to be told again."""
     group = {"groupName": GROUP["consumerGroup"]}
     commit = {**GROUP, "commitOffset": str(offset)}
-    if broker.ask(200, {}, json.dumps(group).encode()) is None or broker.ask(15, commit) is None:
-        raise Failed(f"{broker.kind} takes no offset")
+    wait(lambda: broker.ask(200, {}, json.dumps(group).encode()) is not None and broker.ask(15, commit) is not None,
+         f"{broker.kind} takes an offset")
 
 
 def where_group_is(broker):
