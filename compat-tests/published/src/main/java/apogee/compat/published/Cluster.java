@@ -21,7 +21,7 @@ public final class Cluster {
     public static final String BROKER_NAME_PREFIX = "TestBrokerName_";
     public static final int BROKERS = 3;
 
-    private static final Duration REGISTERED = Duration.ofSeconds(30);
+    private static final Duration REGISTERED = Duration.ofSeconds(120);
     private static Cluster running;
 
     private final Servers servers = Servers.create();

@@ -22,7 +22,7 @@ import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 
 /** The requests that take the place of looking into a controller. One client for all, for the life of the process. */
 final class Requests {
-    private static final long TIMEOUT_MS = 5000;
+    private static final long TIMEOUT_MS = 30_000;
 
     private final DefaultMQAdminExt admin = new DefaultMQAdminExt(TIMEOUT_MS);
 

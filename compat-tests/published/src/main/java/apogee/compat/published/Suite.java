@@ -1,5 +1,7 @@
 package apogee.compat.published;
 
+import apogee.compat.servers.Implementation;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletionService;
@@ -11,6 +13,9 @@ import java.util.function.Consumer;
 /**
  * Runs published classes against one cluster. Most of them mostly wait (for consumers to be balanced, for messages that must
  * not come), so several run side by side.
+ *
+ * <p>Their clients have limits of one to three seconds, after which they lose what a test counts, and the classes cannot be
+ * changed. A class of which a method failed runs once more, after all others and alone; what is wrong fails again.
  */
 final class Suite {
     private final Expectations expectations;
@@ -32,23 +37,60 @@ final class Suite {
     void run(List<PublishedClass> classes, Consumer<Result> report) throws Exception {
         Cluster cluster = Cluster.running();
         cluster.beforeClass();
-        runSideBySide(classes.stream().filter(c -> !c.runsAlone()).toList(), report);
+        List<Done> done = new ArrayList<>();
+        runSideBySide(classes.stream().filter(c -> !c.runsAlone()).toList(), one -> settle(one, done, report));
         for (PublishedClass alone : classes.stream().filter(PublishedClass::runsAlone).toList()) {
-            cluster.beforeClass();
-            execution(alone).run().forEach(report);
-            cluster.afterClass();
+            settle(runAlone(cluster, alone), done, report);
+        }
+        for (Done failed : done) {
+            failed.results().stream().filter(this::isFailed).forEach(Suite::print);
+            runAlone(cluster, failed.published()).results().forEach(result -> report.accept(result.afterAttempts(result.attempts() + 1)));
         }
     }
 
-    private void runSideBySide(List<PublishedClass> classes, Consumer<Result> report) throws Exception {
+    /** The results of a class. */
+    private record Done(PublishedClass published, List<Result> results) {
+    }
+
+    private Done runAlone(Cluster cluster, PublishedClass published) {
+        cluster.beforeClass();
+        List<Result> results = execution(published).run();
+        cluster.afterClass();
+        return new Done(published, results);
+    }
+
+    /** Reports what passed, and keeps what is to run once more. */
+    private void settle(Done one, List<Done> again, Consumer<Result> report) {
+        if (one.results().stream().anyMatch(this::isFailed)) {
+            again.add(one);
+        } else {
+            one.results().forEach(report);
+        }
+    }
+
+    private boolean isFailed(Result result) {
+        Expectation expected = expectations.of(result.className(), result.method());
+        return result.outcome() == Result.Outcome.FAILED
+            && Verdict.of(result, expected, Implementation.underTest()) == Verdict.UNEXPECTED_FAILURE;
+    }
+
+    /** Not to be forgotten, should the class pass now. */
+    private static void print(Result failed) {
+        System.err.println(failed.name() + " failed, and its class runs once more alone");
+        if (failed.failure() != null) {
+            failed.failure().printStackTrace();
+        }
+    }
+
+    private void runSideBySide(List<PublishedClass> classes, Consumer<Done> report) throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(sideBySide);
         try {
-            CompletionService<List<Result>> done = new ExecutorCompletionService<>(threads);
+            CompletionService<Done> done = new ExecutorCompletionService<>(threads);
             // Those that may be tried again first: a failed attempt waits for two minutes, better beside the others than after them.
             classes.stream().sorted(Comparator.comparing(c -> !expectations.anyFlaky(c)))
-                .forEach(c -> done.submit(() -> execution(c).run()));
+                .forEach(c -> done.submit(() -> new Done(c, execution(c).run())));
             for (int i = 0; i < classes.size(); i++) {
-                done.take().get().forEach(report);
+                report.accept(done.take().get());
             }
         } finally {
             threads.shutdownNow();

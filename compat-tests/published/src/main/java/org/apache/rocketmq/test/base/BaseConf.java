@@ -66,10 +66,12 @@ public class BaseConf {
     protected static List<Object> mqClients = new Clients();
     protected static boolean debug;
 
-    private static final int ADMIN_TIMEOUT_MS = 3000;
+    private static final int ADMIN_TIMEOUT_MS = 15_000;
+    /** The libraries' 3 s are short for a busy machine with a slow disk. */
+    private static final int CLIENT_TIMEOUT_MS = 15_000;
     private static final int ADMIN_POLL_ROUTE_MS = 100;
     private static final int DISPATCH_POLL_MS = 20;
-    private static final Duration BEGUN = Duration.ofSeconds(30);
+    private static final Duration BEGUN = Duration.ofSeconds(120);
     private static final ExecutorService ENDING = Executors.newCachedThreadPool(BaseConf::daemon);
 
     static {
@@ -208,6 +210,7 @@ public class BaseConf {
         }
         mqClients.add(consumer);
         DefaultMQPushConsumerImpl push = consumer.getConsumer().getDefaultMQPushConsumerImpl();
+        push.getmQClientFactory().getClientConfig().setMqClientApiTimeout(CLIENT_TIMEOUT_MS);
         awaitQueues(push, topic, consumerGroup);
         Await.until("the group is at the beginning of empty queues", BEGUN, () -> begins(push, topic));
         return consumer;
@@ -218,7 +221,7 @@ public class BaseConf {
      * consumer: it has asked for its queues when this returns. Without queues in time the test goes on; it will say so.
      */
     private static void awaitQueues(DefaultMQPushConsumerImpl consumer, String topic, String group) {
-        long end = System.nanoTime() + Duration.ofSeconds(3).toNanos();
+        long end = System.nanoTime() + Duration.ofSeconds(15).toNanos();
         while (!hasShare(consumer, topic, group) && System.nanoTime() < end) {
             LockSupport.parkNanos(Duration.ofMillis(20).toNanos());
         }
@@ -264,6 +267,9 @@ public class BaseConf {
             producer.setDebug();
         }
         mqClients.add(producer);
+        if (producer instanceof RMQNormalProducer normal) {
+            normal.getProducer().setSendMsgTimeout(CLIENT_TIMEOUT_MS);
+        }
         return producer;
     }
 
