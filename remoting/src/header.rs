@@ -59,6 +59,13 @@ pub trait FieldSink {
     fn put_plain(&mut self, key: &str, value: &str) {
         self.put(key, value);
     }
+
+    /// The same for text of which nobody has looked whether it is UTF-8, nearly always ASCII; other bytes are left out.
+    fn put_bytes(&mut self, key: &str, value: &[u8]) {
+        if let Ok(text) = str::from_utf8(value) {
+            self.put(key, text);
+        }
+    }
 }
 
 /// Why a header could not be read. The text is what the peer gets as remark of a SYSTEM_ERROR.

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use apogee_config::BrokerSettings;
+use apogee_remoting::header::FieldValue;
 use apogee_remoting::message::id::OffsetMessageId;
 use apogee_remoting::message::properties::key;
-use apogee_remoting::protocol::send::SendMessageResponseHeader;
 use apogee_remoting::server::{Answering, Reply};
 use apogee_remoting::{Body, Command, EncodeHeader, FieldSink, ResponseCode};
 
@@ -52,18 +52,16 @@ impl From<Command> for StoredAnswer<'_> {
     }
 }
 
+/// As a [`SendMessageResponseHeader`](apogee_remoting::protocol::send::SendMessageResponseHeader), of bytes that nobody has to
+/// look at first.
 impl EncodeHeader for Place<'_> {
     fn encode(&self, fields: &mut impl FieldSink) {
-        let id = self.id.text();
-        let header = SendMessageResponseHeader {
-            msg_id: id.as_str(),
-            queue_id: self.queue_id,
-            queue_offset: self.queue_offset,
-            transaction_id: self.unique_key.as_ref().and_then(|key| str::from_utf8(key).ok()),
-            batch_uniq_id: None,
-            recall_handle: None,
-        };
-        header.encode(fields);
+        fields.put_bytes("msgId", self.id.text().as_bytes());
+        self.queue_id.write("queueId", fields);
+        self.queue_offset.write("queueOffset", fields);
+        if let Some(key) = &self.unique_key {
+            fields.put_bytes("transactionId", key);
+        }
     }
 }
 
@@ -73,6 +71,6 @@ pub(super) struct Trace<'a>(pub(super) &'a BrokerSettings);
 impl EncodeHeader for Trace<'_> {
     fn encode(&self, fields: &mut impl FieldSink) {
         fields.put(key::MSG_REGION, &self.0.broker.region_id);
-        fields.put(key::TRACE_ON, if self.0.broker.trace_on { "true" } else { "false" });
+        fields.put_plain(key::TRACE_ON, if self.0.broker.trace_on { "true" } else { "false" });
     }
 }

@@ -96,12 +96,9 @@ pub(super) fn begin(head: &Head<'_>, out: &mut Pieces<'_>) -> FieldsLength {
 }
 
 #[inline]
-pub(super) fn put(out: &mut Pieces<'_>, key: &str, value: &str) {
+pub(super) fn put(out: &mut Pieces<'_>, key: &str, value: &[u8]) {
     let Ok(key_length) = u16::try_from(key.len()) else { return };
-    out.put(&key_length.to_be_bytes());
-    out.put_slice(key.as_bytes());
-    out.put(&(value.len() as u32).to_be_bytes());
-    out.put_slice(value.as_bytes());
+    out.put_all([&key_length.to_be_bytes(), key.as_bytes(), &(value.len() as u32).to_be_bytes(), value]);
 }
 
 impl FieldsLength {

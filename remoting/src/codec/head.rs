@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 
-use super::pieces::Pieces;
+use super::pieces::{Pieces, is_plain};
 use super::{Serialization, binary, json};
 use crate::command::Language;
 use crate::header::FieldSink;
@@ -51,7 +51,7 @@ impl<'a> HeadWriter<'a> {
     pub(crate) fn put_any(&mut self, key: &str, value: &str) {
         match &mut self.form {
             Form::Json(fields) => fields.put_any(&mut self.pieces, key, value),
-            Form::Binary(_) => binary::put(&mut self.pieces, key, value),
+            Form::Binary(_) => binary::put(&mut self.pieces, key, value.as_bytes()),
         }
     }
 
@@ -82,15 +82,28 @@ impl FieldSink for HeadWriter<'_> {
     fn put(&mut self, key: &str, value: &str) {
         match &mut self.form {
             Form::Json(fields) => fields.put(&mut self.pieces, key, value),
-            Form::Binary(_) => binary::put(&mut self.pieces, key, value),
+            Form::Binary(_) => binary::put(&mut self.pieces, key, value.as_bytes()),
         }
     }
 
     #[inline]
     fn put_plain(&mut self, key: &str, value: &str) {
         match &mut self.form {
-            Form::Json(fields) => fields.put_plain(&mut self.pieces, key, value),
-            Form::Binary(_) => binary::put(&mut self.pieces, key, value),
+            Form::Json(fields) => fields.put_plain(&mut self.pieces, key, value.as_bytes()),
+            Form::Binary(_) => binary::put(&mut self.pieces, key, value.as_bytes()),
+        }
+    }
+
+    #[inline]
+    fn put_bytes(&mut self, key: &str, value: &[u8]) {
+        match &mut self.form {
+            Form::Json(fields) if is_plain(value) => fields.put_plain(&mut self.pieces, key, value),
+            Form::Binary(_) if value.is_ascii() => binary::put(&mut self.pieces, key, value),
+            _ => {
+                if let Ok(text) = str::from_utf8(value) {
+                    self.put(key, text);
+                }
+            }
         }
     }
 }

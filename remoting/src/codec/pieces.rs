@@ -1,45 +1,48 @@
-//! Short pieces gathered before they go to a buffer together.
+//! Short pieces written behind one another, without a look at the buffer for each.
 
 use bytes::BytesMut;
 
 use crate::json::text::put_escaped;
 use crate::word::{ONES, TOPS, equal_bytes};
 
-/// Appends pieces to `out`, many at a time.
+/// Appends pieces to a buffer. Until they are passed on, there is room behind them.
 pub(super) struct Pieces<'a> {
     out: &'a mut BytesMut,
-    gathered: [u8; ROOM],
-    length: usize,
+    place: usize,
 }
 
 impl<'a> Pieces<'a> {
     pub(super) fn new(out: &'a mut BytesMut) -> Self {
-        Self { out, gathered: [0; ROOM], length: 0 }
+        let place = out.len();
+        out.resize(place + ROOM, 0);
+        Self { out, place }
     }
 
     /// Where in the buffer the next piece comes to lie.
     #[inline]
     pub(super) fn place(&self) -> usize {
-        self.out.len() + self.length
+        self.place
     }
 
     /// Appends bytes whose number is known beforehand.
     #[inline]
     pub(super) fn put<const N: usize>(&mut self, bytes: &[u8; N]) {
-        self.make_room(N);
-        self.gathered[self.length..self.length + N].copy_from_slice(bytes);
-        self.length += N;
+        self.room(N).copy_from_slice(bytes);
     }
 
     #[inline]
     pub(super) fn put_slice(&mut self, bytes: &[u8]) {
-        self.make_room(bytes.len());
-        match self.gathered.get_mut(self.length..self.length + bytes.len()) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                self.length += bytes.len();
-            }
-            None => self.out.extend_from_slice(bytes),
+        self.room(bytes.len()).copy_from_slice(bytes);
+    }
+
+    /// Appends several pieces.
+    #[inline]
+    pub(super) fn put_all<const N: usize>(&mut self, pieces: [&[u8]; N]) {
+        let mut room = self.room(pieces.iter().map(|piece| piece.len()).sum());
+        for piece in pieces {
+            let (here, behind) = room.split_at_mut(piece.len());
+            here.copy_from_slice(piece);
+            room = behind;
         }
     }
 
@@ -55,42 +58,51 @@ impl<'a> Pieces<'a> {
             self.put_slice(text.as_bytes());
         } else {
             put_escaped(self.pass_on(), text);
+            self.place = self.out.len();
         }
     }
 
-    /// The buffer, with all pieces in it.
+    /// The buffer, with all pieces in it and nothing behind them.
     pub(super) fn pass_on(&mut self) -> &mut BytesMut {
-        self.out.extend_from_slice(&self.gathered[..self.length]);
-        self.length = 0;
+        self.out.truncate(self.place);
         self.out
     }
 
     /// Forgets what stands in the buffer from a place on.
     pub(super) fn forget(&mut self, place: usize) {
-        self.length = 0;
+        self.place = place;
         self.out.truncate(place);
     }
 
+    /// Takes the next bytes.
     #[inline]
-    fn make_room(&mut self, bytes: usize) {
-        if self.length + bytes > ROOM {
-            self.pass_on();
+    fn room(&mut self, bytes: usize) -> &mut [u8] {
+        let end = self.place + bytes;
+        if end > self.out.len() {
+            self.make_room(end);
         }
+        let start = std::mem::replace(&mut self.place, end);
+        &mut self.out[start..end]
+    }
+
+    #[cold]
+    fn make_room(&mut self, end: usize) {
+        self.out.resize(end + ROOM, 0);
     }
 }
 
-/// Not 0 where one of eight bytes cannot stand in a JSON text as it is; sometimes also because of a byte beyond ASCII.
+/// Not 0 where one of eight bytes cannot stand in a JSON text as it is, or is none of ASCII.
 #[inline]
 fn needs_escape(word: u64) -> u64 {
-    let control = word.wrapping_sub(ONES * 0x20) & TOPS;
+    let control = (word | word.wrapping_sub(ONES * 0x20)) & TOPS;
     control | equal_bytes(word, b'"') | equal_bytes(word, b'\\')
 }
 
-/// Whether no byte needs an escape; false also for some texts beyond ASCII.
+/// Whether no byte needs an escape and all are ASCII.
 #[inline]
-fn is_plain(bytes: &[u8]) -> bool {
+pub(super) fn is_plain(bytes: &[u8]) -> bool {
     let Some(last) = bytes.last_chunk::<8>() else {
-        return bytes.iter().all(|byte| *byte >= 0x20 && !matches!(byte, b'"' | b'\\'));
+        return bytes.iter().all(|byte| matches!(byte, 0x20..0x80) && !matches!(byte, b'"' | b'\\'));
     };
     let (words, _) = bytes.as_chunks::<8>();
     let mut found = needs_escape(u64::from_le_bytes(*last));
@@ -126,7 +138,8 @@ mod tests {
                     }
                     _ => {
                         gathered.put(b"four");
-                        expected.extend_from_slice(b"four");
+                        gathered.put_all([b"", text.as_bytes(), b"five"]);
+                        expected.extend_from_slice(format!("four{text}five").as_bytes());
                     }
                 }
                 prop_assert_eq!(gathered.place(), expected.len());

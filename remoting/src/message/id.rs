@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicI64, AtomicU16, Ordering};
 use jiff::{Timestamp, ToSpan, Zoned, tz::TimeZone};
 use thiserror::Error;
 
+use crate::word::ONES;
+
 /// Where a record lies: store host and physical offset. As text, upper case hexadecimal of the address (4
 /// or 16 bytes), the port (4) and the offset (8): 32 or 56 characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,11 +36,12 @@ impl OffsetMessageId {
     pub fn text(&self) -> OffsetIdText {
         let mut text = OffsetIdText { digits: [0; 56], length: 0 };
         match self.store_host.ip() {
-            IpAddr::V4(ip) => text.push(&ip.octets()),
-            IpAddr::V6(ip) => text.push(&ip.octets()),
+            IpAddr::V4(ip) => text.push(ip.to_bits()),
+            IpAddr::V6(ip) => (0..4).rev().for_each(|word| text.push((ip.to_bits() >> (32 * word)) as u32)),
         }
-        text.push(&i32::from(self.store_host.port()).to_be_bytes());
-        text.push(&self.offset.to_be_bytes());
+        text.push(self.store_host.port().into());
+        text.push((self.offset >> 32) as u32);
+        text.push(self.offset as u32);
         text
     }
 }
@@ -53,15 +56,25 @@ pub struct OffsetIdText {
 impl OffsetIdText {
     /// The text.
     pub fn as_str(&self) -> &str {
-        str::from_utf8(&self.digits[..self.length]).expect("hexadecimal digits are ASCII")
+        str::from_utf8(self.as_bytes()).expect("hexadecimal digits are ASCII")
     }
 
-    fn push(&mut self, bytes: &[u8]) {
-        let room = self.digits[self.length..].as_chunks_mut::<2>().0;
-        for (pair, byte) in room.iter_mut().zip(bytes) {
-            *pair = hex_digits(*byte);
-        }
-        self.length += 2 * bytes.len();
+    /// The text as bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.digits[..self.length]
+    }
+
+    /// Appends eight digits, all at once.
+    fn push(&mut self, word: u32) {
+        let mut digits = u64::from(word);
+        digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF;
+        digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF;
+        digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F;
+        // 1 in each byte from 10 on
+        let letters = (digits + 6 * ONES) >> 4 & ONES;
+        let text = digits + u64::from(b'0') * ONES + letters * u64::from(b'A' - b'0' - 10);
+        self.digits[self.length..self.length + 8].copy_from_slice(&text.to_be_bytes());
+        self.length += 8;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writing a JSON header.
 
 use crate::codec::head::Head;
-use crate::codec::pieces::Pieces;
+use crate::codec::pieces::{Pieces, is_plain};
 use crate::command::{FLAG_RESPONSE, Language, VERSION_5_5_0};
 
 /// Where the fields of a header stand, and whether some are written.
@@ -22,7 +22,7 @@ pub(in crate::codec) fn begin(head: &Head<'_>, out: &mut Pieces<'_>) -> Fields {
 impl Fields {
     /// Writes a field with any key.
     pub(in crate::codec) fn put_any(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
-        self.open_key(out);
+        out.put_slice(self.open_key());
         out.put_text(key);
         out.put(b"\":\"");
         out.put_text(value);
@@ -32,30 +32,22 @@ impl Fields {
     /// The same for a key without anything to escape.
     #[inline]
     pub(in crate::codec) fn put(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
-        self.open_key(out);
-        out.put_slice(key.as_bytes());
-        out.put(b"\":\"");
-        out.put_text(value);
-        out.put(b"\"");
+        if is_plain(value.as_bytes()) {
+            self.put_plain(out, key, value.as_bytes());
+        } else {
+            self.put_any(out, key, value);
+        }
     }
 
     /// The same for key and value without anything to escape.
     #[inline]
-    pub(in crate::codec) fn put_plain(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
-        self.open_key(out);
-        out.put_slice(key.as_bytes());
-        out.put(b"\":\"");
-        out.put_slice(value.as_bytes());
-        out.put(b"\"");
+    pub(in crate::codec) fn put_plain(&mut self, out: &mut Pieces<'_>, key: &str, value: &[u8]) {
+        out.put_all([self.open_key(), key.as_bytes(), b"\":\"", value, b"\""]);
     }
 
     #[inline]
-    fn open_key(&mut self, out: &mut Pieces<'_>) {
-        if std::mem::take(&mut self.is_empty) {
-            out.put(b"\"");
-        } else {
-            out.put(b",\"");
-        }
+    fn open_key(&mut self) -> &'static [u8] {
+        if std::mem::take(&mut self.is_empty) { b"\"" } else { b",\"" }
     }
 }
 
