@@ -22,7 +22,7 @@ mod stop;
 mod store;
 
 pub use checkpoint::{Checkpoint, Positions};
-pub use dispatch::{Arrival, ArrivalListener, BitMaps};
+pub use dispatch::{Arrival, ArrivalListener, BitMaps, Marks};
 #[cfg(any(test, feature = "watch"))]
 pub use files::watch;
 pub use index::IndexKind;

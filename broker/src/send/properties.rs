@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use apogee_config::BrokerSettings;
 use apogee_remoting::ResponseCode;
 use apogee_remoting::message::properties::{Properties, PropertiesBuf, key};
+use apogee_store::Marks;
 use apogee_store::light::LIGHT_PREFIX;
 
 use crate::Broker;
@@ -15,8 +16,8 @@ use crate::answer::Refusal;
 pub(super) struct SingleProperties<'a> {
     /// As they are stored.
     pub(super) stored: PropertiesBuf,
-    /// The unique key that the producer gave the message.
-    pub(super) unique_key: Option<&'a [u8]>,
+    /// What queue and index are made of, as the producer sent it: where it gave no unique key, the broker has added one.
+    pub(super) marks: Marks<'a>,
     /// Whether the producer waits until the message is durable.
     pub(super) waits: bool,
     /// Delay level that the producer asks for; 0 without.
@@ -38,7 +39,7 @@ pub(super) fn for_single<'a>(
     sent: &'a str,
 ) -> Result<SingleProperties<'a>, Refusal> {
     let mut properties = PropertiesBuf::from_text(sent.as_bytes());
-    let mut unique_key = None;
+    let mut marks = Marks::default();
     let mut waits = true;
     let mut has_own = false;
     let mut lite_topic = None;
@@ -47,10 +48,11 @@ pub(super) fn for_single<'a>(
     let mut is_timer = false;
     let mut number = None;
     for (name, value) in Properties::new(sent.as_bytes()) {
+        if marks.take(name, value) {
+            continue;
+        }
         has_own |= is_replaced(name);
-        if name == key::UNIQ_KEY.as_bytes() {
-            unique_key = Some(value);
-        } else if name == key::WAIT.as_bytes() {
+        if name == key::WAIT.as_bytes() {
             waits = value != b"false";
         } else if name == key::DELAY.as_bytes() {
             delay = Some(value);
@@ -72,12 +74,12 @@ pub(super) fn for_single<'a>(
         let name = [LIGHT_PREFIX.as_bytes(), b"$", topic.as_bytes(), b"$", lite_topic].concat();
         properties.set(key::INNER_MULTI_DISPATCH, name);
     }
-    if unique_key.is_none() {
+    if marks.unique_key.is_none() {
         properties.push(key::UNIQ_KEY, broker.unique_ids.next(broker.now()));
     }
     push_own(&mut properties, settings);
     let delay_level = delay.map_or(Ok(0), delay_level)?;
-    Ok(SingleProperties { stored: properties, unique_key, waits, delay_level, is_half, is_timer, number })
+    Ok(SingleProperties { stored: properties, marks, waits, delay_level, is_half, is_timer, number })
 }
 
 /// Properties of a member of a batch that is stored as a record of its own. They are closed by a last separator: later

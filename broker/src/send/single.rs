@@ -11,6 +11,7 @@ use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::protocol::topic::TopicFilterType;
 use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, ResponseCode};
+use apogee_store::Marks;
 
 use super::answer::{Place, StoredAnswer};
 use super::properties::SingleProperties;
@@ -34,7 +35,7 @@ pub(super) fn send<'a>(
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
     let dead_letters = retry::for_send(broker, request.version, message)?;
-    let SingleProperties { stored: mut properties, unique_key, waits, delay_level, is_half, is_timer, number } =
+    let SingleProperties { stored: mut properties, marks, waits, delay_level, is_half, is_timer, number } =
         properties::for_single(broker, settings, message.topic, message.properties.unwrap_or_default())?;
     let mut sys_flag = message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 };
     let mut target = (message.topic, queue_id);
@@ -78,7 +79,10 @@ pub(super) fn send<'a>(
     let is_batch = number.is_some() || sys_flag & sys_flag::INNER_BATCH != 0;
     let batch = if is_batch { Some(inner_batch::messages_in(broker, settings, &draft, number)?) } else { None };
     let appended = match batch {
-        None => broker.store.append(&draft),
+        None => {
+            let unique_key = marks.unique_key.or_else(|| properties.view().get(key::UNIQ_KEY));
+            broker.store.append_marked(&draft, &Marks { unique_key, ..marks })
+        }
         Some(count) => broker.store.append_inner_batch(&draft, count),
     };
     let appended = appended.map_err(|error| refusal::refusal(broker, settings, &error))?;
@@ -92,7 +96,7 @@ pub(super) fn send<'a>(
         id: OffsetMessageId { store_host: broker.store_host, offset: appended.physical_offset },
         queue_id,
         queue_offset: appended.queue_offset,
-        unique_key: unique_key.map(Cow::Borrowed).or_else(added),
+        unique_key: marks.unique_key.map(Cow::Borrowed).or_else(added),
     };
     Ok(Stored { answer: StoredAnswer::Place(place), end: appended.end(), waits, is_topic_new: is_new })
 }

@@ -47,6 +47,42 @@ pub(crate) struct KeyHashes {
     count: u8,
 }
 
+/// The properties of a message that its queue and the index are made of. Of a property that is there several times the last
+/// value counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks<'a> {
+    /// UNIQ_KEY.
+    pub unique_key: Option<&'a [u8]>,
+    /// KEYS.
+    pub keys: Option<&'a [u8]>,
+    /// TAGS.
+    pub tags: Option<&'a [u8]>,
+}
+
+impl<'a> Marks<'a> {
+    /// Looks for them.
+    pub fn of(properties: Properties<'a>) -> Self {
+        let mut marks = Self::default();
+        for (name, value) in properties {
+            marks.take(name, value);
+        }
+        marks
+    }
+
+    /// Takes up a property; whether it is one of these.
+    #[inline]
+    pub fn take(&mut self, name: &[u8], value: &'a [u8]) -> bool {
+        let mark = match name.len() {
+            4 if name == key::KEYS.as_bytes() => &mut self.keys,
+            4 if name == key::TAGS.as_bytes() => &mut self.tags,
+            8 if name == key::UNIQ_KEY.as_bytes() => &mut self.unique_key,
+            _ => return false,
+        };
+        *mark = Some(value);
+        true
+    }
+}
+
 /// What is known of a message before it has its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
@@ -91,7 +127,7 @@ impl Feed {
     }
 
     /// What is told of a message; `None` when its record has to be read.
-    pub(crate) fn known(&self, draft: &Draft<'_>, queue: &Queue) -> Option<Known> {
+    pub(crate) fn known(&self, draft: &Draft<'_>, marks: &Marks<'_>, queue: &Queue) -> Option<Known> {
         let is_plain = !self.light_queues
             && draft.topic != SCHEDULE_TOPIC
             && draft.sys_flag & INNER_BATCH == 0
@@ -101,22 +137,13 @@ impl Feed {
         if !is_plain {
             return None;
         }
-        let (mut unique, mut keys, mut tags) = (None, None, None);
-        for (name, value) in Properties::new(draft.properties) {
-            match name.len() {
-                4 if name == key::KEYS.as_bytes() => keys = Some(value),
-                4 if name == key::TAGS.as_bytes() => tags = Some(value),
-                8 if name == key::UNIQ_KEY.as_bytes() => unique = Some(value),
-                _ => {}
-            }
-        }
         let mut hashes = KeyHashes::default();
         if self.indexing.is_some() {
-            for hash in keys_of(queue.topic_hash(), unique, keys, tags) {
+            for hash in keys_of(queue.topic_hash(), marks) {
                 hashes.push(hash)?;
             }
         }
-        Some(Known { tags_code: java_hash::tags_code(tags), keys: hashes })
+        Some(Known { tags_code: java_hash::tags_code(marks.tags), keys: hashes })
     }
 
     /// Begins to tell of records. Call it under the append lock, and let go before the last of them is published.

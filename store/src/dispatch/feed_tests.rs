@@ -1,5 +1,6 @@
 use std::io;
 
+use apogee_remoting::message::properties::PropertiesBuf;
 use apogee_remoting::message::sys_flag::TRANSACTION_PREPARED;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -49,6 +50,10 @@ fn draft(properties: &[u8]) -> Draft<'_> {
     Draft { properties, ..Draft::new("t", 0, "127.0.0.1:1".parse().unwrap(), b"") }
 }
 
+fn known(feed: &Feed, draft: &Draft<'_>, queue: &Queue) -> Option<Known> {
+    feed.known(draft, &Marks::of(Properties::new(draft.properties)), queue)
+}
+
 fn queues(directory: &TempDir) -> Arc<QueueTable> {
     Arc::new(QueueTable::new(directory.path().to_owned(), 20 * 500, 8))
 }
@@ -76,7 +81,7 @@ proptest! {
                 properties: properties.as_bytes(),
                 ..TestRecord::default()
             };
-            let known = feed.known(&draft(properties.as_bytes()), &queue).unwrap();
+            let known = known(&feed, &draft(properties.as_bytes()), &queue).unwrap();
             let (physical_offset, size) = log.append(&record);
             if *is_told {
                 let appended =
@@ -109,7 +114,10 @@ proptest! {
         let bytes = log.slice(place, size as usize).unwrap().unwrap();
         let record = RecordFields::of(&bytes).unwrap();
         let expected: Vec<i32> = keys(&record).collect();
-        let known = Feed::new(false, Some(Arc::default())).known(&draft(properties.as_bytes()), &queue);
+        let known = known(&Feed::new(false, Some(Arc::default())), &draft(properties.as_bytes()), &queue);
+        // in the form in which they are sent, and in that in which they are stored
+        let stored = PropertiesBuf::from_text(properties.as_bytes());
+        prop_assert_eq!(Marks::of(Properties::new(properties.as_bytes())), Marks::of(stored.view()));
         match known {
             Some(known) => {
                 prop_assert_eq!(known.keys.as_slice(), expected);
@@ -125,12 +133,12 @@ fn what_is_not_plain_is_read() {
     let directory = TempDir::new().unwrap();
     let queue = queues(&directory).get_or_create("t", 0).unwrap();
     let feed = Feed::new(false, None);
-    assert!(feed.known(&draft(b""), &queue).is_some());
-    assert!(feed.known(&Draft { topic: SCHEDULE_TOPIC, ..draft(b"") }, &queue).is_none());
+    assert!(known(&feed, &draft(b""), &queue).is_some());
+    assert!(known(&feed, &Draft { topic: SCHEDULE_TOPIC, ..draft(b"") }, &queue).is_none());
     for sys_flag in [INNER_BATCH, TRANSACTION_PREPARED] {
-        assert!(feed.known(&Draft { sys_flag, ..draft(b"") }, &queue).is_none());
+        assert!(known(&feed, &Draft { sys_flag, ..draft(b"") }, &queue).is_none());
     }
-    assert!(Feed::new(true, None).known(&draft(b""), &queue).is_none());
+    assert!(known(&Feed::new(true, None), &draft(b""), &queue).is_none());
 }
 
 #[test]
@@ -145,7 +153,7 @@ fn a_record_is_not_taken_up_before_it_can_be_read() {
     for queue_offset in 0..3 {
         let physical_offset = queue_offset * i64::from(size);
         let appended = Appended { physical_offset, size: size as usize, queue_offset, store_timestamp: 0 };
-        feed.begin().tell(&appended, Arc::clone(&queue), feed.known(&draft(b""), &queue).unwrap());
+        feed.begin().tell(&appended, Arc::clone(&queue), known(&feed, &draft(b""), &queue).unwrap());
     }
     for count in 1..=3 {
         dispatch.catch_up().unwrap();
@@ -166,7 +174,7 @@ fn a_line_that_is_full_loses_only_what_can_be_read() {
     for queue_offset in 0..count {
         let (physical_offset, size) = log.append(&TestRecord { queue_offset, ..TestRecord::default() });
         let appended = Appended { physical_offset, size: size as usize, queue_offset, store_timestamp: 0 };
-        feed.begin().tell(&appended, Arc::clone(&queue), feed.known(&draft(b""), &queue).unwrap());
+        feed.begin().tell(&appended, Arc::clone(&queue), known(&feed, &draft(b""), &queue).unwrap());
     }
     dispatch.catch_up().unwrap();
     assert_eq!((queue.max_offset(), dispatch.behind_bytes()), (count, 0));

@@ -16,6 +16,7 @@ mod walk;
 pub use arrival::{Arrival, ArrivalListener};
 pub use bit_map::BitMaps;
 pub use delay::DelayLevels;
+pub use feed::Marks;
 pub(crate) use feed::{Feed, Known};
 pub use flush::{FlushIntervals, QueueFlusher};
 pub use progress::Progress;

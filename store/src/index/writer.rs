@@ -8,7 +8,7 @@ use apogee_remoting::message::properties::Name;
 use apogee_remoting::message::sys_flag;
 
 use super::table::{IndexKind, IndexTable, Resume, hash_in};
-use crate::dispatch::{RecordConsumer, RecordFields};
+use crate::dispatch::{Marks, RecordConsumer, RecordFields};
 
 /// Takes records in log order.
 pub(super) struct IndexWriter<F> {
@@ -64,19 +64,15 @@ impl<F: FnMut(i64)> IndexWriter<F> {
 
 /// Hashes of a record's keys in the order they are put: unique key, keys, tag. Those of a rolled back message are not put.
 pub fn keys<'a>(record: &RecordFields<'a>) -> impl Iterator<Item = i32> + use<'a> {
-    let [unique, keys, tags] = NAMES.each_ref().map(|name| record.properties.find(name));
-    keys_of(JavaHash::default().with(record.topic.as_bytes()), unique, keys, tags)
+    let [unique_key, keys, tags] = NAMES.each_ref().map(|name| record.properties.find(name));
+    keys_of(JavaHash::default().with(record.topic.as_bytes()), &Marks { unique_key, keys, tags })
 }
 
-/// The same of the values of the properties that hold them, UNIQ_KEY, KEYS and TAGS.
-pub(crate) fn keys_of<'a>(
-    topic: JavaHash,
-    unique: Option<&'a [u8]>,
-    keys: Option<&'a [u8]>,
-    tags: Option<&'a [u8]>,
-) -> impl Iterator<Item = i32> + use<'a> {
+/// The same of the values of the properties that hold them.
+pub(crate) fn keys_of<'a>(topic: JavaHash, marks: &Marks<'a>) -> impl Iterator<Item = i32> + use<'a> {
+    let Marks { unique_key, keys, tags } = *marks;
     let words = keys.unwrap_or_default().split(|byte| *byte == b' ').filter(|word| !word.is_empty());
-    unique
+    unique_key
         .into_iter()
         .chain(words)
         .map(move |key| hash_in(topic, key, IndexKind::Key))

@@ -5,13 +5,14 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use apogee_remoting::message::properties::Properties;
 use apogee_remoting::message::record::{BLANK_HEAD, Draft, MAGIC_BLANK, Placement};
 use smallvec::SmallVec;
 
 use super::CommitLog;
 use super::error::AppendError;
 use super::scan::are_properties;
-use crate::dispatch::Known;
+use crate::dispatch::{Known, Marks};
 use crate::mapping::Writer;
 use crate::queue::{Queue, is_queued};
 
@@ -74,17 +75,17 @@ pub(super) struct Active {
 }
 
 impl CommitLog {
-    /// Stores one message; it is readable when this returns.
+    /// Stores one message, with these marks; it is readable when this returns.
     ///
     /// # Errors
     /// Nothing was stored.
-    pub fn append(&self, draft: &Draft<'_>, queue: Arc<Queue>) -> Result<Appended, AppendError> {
+    pub fn append(&self, draft: &Draft<'_>, marks: &Marks<'_>, queue: Arc<Queue>) -> Result<Appended, AppendError> {
         self.gate.check()?;
         ENCODED.with_borrow_mut(|buffer| {
             buffer.clear();
             self.encode(draft, buffer)?;
             let size = buffer.len();
-            let known = self.known(draft, &queue);
+            let known = self.known(draft, marks, &queue);
             let appended = {
                 let mut appender = self.lock_for(size)?;
                 let placement = Self::place(&appender, &queue, offsets_of(draft), 0);
@@ -116,7 +117,7 @@ impl CommitLog {
             let mut records: SmallVec<[Encoded<'_>; 32]> = SmallVec::new();
             for (draft, queue) in messages {
                 self.encode(&draft, buffer)?;
-                let known = self.known(&draft, queue);
+                let known = self.known(&draft, &Marks::of(Properties::new(draft.properties)), queue);
                 records.push(Encoded { queue, offsets: offsets_of(&draft), end: buffer.len(), known });
             }
             if records.is_empty() {
@@ -183,8 +184,8 @@ impl CommitLog {
     }
 
     /// What those who work on the log's end are told of a message.
-    fn known(&self, draft: &Draft<'_>, queue: &Queue) -> Option<Known> {
-        self.feed.get()?.known(draft, queue)
+    fn known(&self, draft: &Draft<'_>, marks: &Marks<'_>, queue: &Queue) -> Option<Known> {
+        self.feed.get()?.known(draft, marks, queue)
     }
 
     /// Tells them of several records together: what is held for that is not held while records are copied.

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::checkpoint::Positions;
 use crate::clock::Clock;
+use crate::dispatch::Marks;
 use crate::queue::{Queue, QueueTable};
 use crate::read::RecordSource;
 
@@ -58,7 +59,7 @@ impl Fixture {
     }
 
     fn append(&self, log: &CommitLog, body: &[u8]) -> Appended {
-        log.append(&draft(body), self.queue()).unwrap()
+        append(log, &draft(body), self.queue()).unwrap()
     }
 
     /// A log with records of 100 bytes of body, over two files and a bit.
@@ -72,6 +73,10 @@ impl Fixture {
         assert!(log.close());
         all
     }
+}
+
+fn append(log: &CommitLog, draft: &Draft<'_>, queue: Arc<Queue>) -> Result<Appended, AppendError> {
+    log.append(draft, &Marks::default(), queue)
 }
 
 fn draft(body: &[u8]) -> Draft<'_> {
@@ -122,7 +127,7 @@ fn what_is_appended_is_read() {
     assert!(log.slice(second.physical_offset, second.size + 1).unwrap().is_none());
     assert!(log.close());
     assert_eq!(bytes, log.slice(second.physical_offset, second.size).unwrap().unwrap());
-    assert_eq!(log.append(&draft(b"x"), fixture.queue()), Err(AppendError::Shutdown));
+    assert_eq!(append(&log, &draft(b"x"), fixture.queue()), Err(AppendError::Shutdown));
 }
 
 #[test]
@@ -201,7 +206,7 @@ fn a_batch_stays_together() {
     let large = [3; 8192];
     let refused = log.append_all((0..2).map(|_| (draft(&large), &queue)));
     assert!(matches!(refused, Err(AppendError::MessageTooLarge { limit, .. }) if limit == FILE - 8));
-    let refused = log.append(&draft(&[0; 8193]), Arc::clone(&queue));
+    let refused = append(&log, &draft(&[0; 8193]), Arc::clone(&queue));
     assert_eq!(refused, Err(AppendError::MessageTooLarge { size: 8193, limit: 8192 }));
     assert!(log.append_all(std::iter::empty()).unwrap().is_empty());
     assert_eq!((queue.next_offset(), bodies(&log).len()), (5, 5));
@@ -219,7 +224,7 @@ fn many_append_and_read_at_once() {
             scope.spawn(move || {
                 for n in 0..300_u32 {
                     let body = [&[writer], &n.to_be_bytes()[..], &[writer; 100]].concat();
-                    let stored = log.append(&draft(&body), Arc::clone(queue)).unwrap();
+                    let stored = append(log, &draft(&body), Arc::clone(queue)).unwrap();
                     let bytes = log.slice(stored.physical_offset, stored.size).unwrap().unwrap();
                     let record = Record::parse(&bytes).unwrap();
                     assert_eq!((record.body, record.queue_offset), (&body[..], stored.queue_offset));
@@ -259,7 +264,7 @@ async fn after_a_failed_sync_nothing_is_taken() {
     // what the flush thread does when a sync fails
     log.gate.break_down("input/output error".into());
     log.flushed.end(NeverReached::SyncFailed("input/output error".into()));
-    assert_eq!(log.append(&draft(b"x"), fixture.queue()), Err(AppendError::Broken("input/output error".into())));
+    assert_eq!(append(&log, &draft(b"x"), fixture.queue()), Err(AppendError::Broken("input/output error".into())));
     assert!(log.wait_flushed(log.written() + 1).await.is_err());
     assert_eq!(log.wait_flushed(stored.end()).await, Ok(()));
     assert_eq!(bodies(&log).len(), 1);
@@ -275,7 +280,7 @@ fn a_disk_without_room_refuses_and_comes_back() {
     let away = fixture.directory.path().join("away");
     fs::rename(fixture.path(), &away).unwrap();
     let full = loop {
-        match log.append(&draft(&[2; 5000]), fixture.queue()) {
+        match append(&log, &draft(&[2; 5000]), fixture.queue()) {
             Ok(_) => {}
             Err(error) => break error,
         }
@@ -287,7 +292,7 @@ fn a_disk_without_room_refuses_and_comes_back() {
     fs::rename(&away, fixture.path()).unwrap();
     let deadline = Instant::now() + Duration::from_mins(2);
     let stored = loop {
-        match log.append(&draft(&[2; 5000]), fixture.queue()) {
+        match append(&log, &draft(&[2; 5000]), fixture.queue()) {
             Ok(stored) => break stored,
             Err(_) => assert!(Instant::now() < deadline),
         }
@@ -366,19 +371,19 @@ fn a_record_whose_properties_are_torn_is_cut_and_none_like_it_is_taken() {
     let queue = fixture.queue();
     let with = |properties| Draft { properties, ..draft(b"body") };
     for properties in [&b"a\x01b\0"[..], b"a\x01\xFF", b"\0"] {
-        assert_eq!(log.append(&with(properties), Arc::clone(&queue)), Err(AppendError::Properties));
+        assert_eq!(append(&log, &with(properties), Arc::clone(&queue)), Err(AppendError::Properties));
         let two = [with(b"a\x01b"), with(properties)];
         assert_eq!(log.append_all(two.map(|draft| (draft, &queue))), Err(AppendError::Properties));
     }
     assert_eq!((log.written(), queue.next_offset()), (0, 0));
     let properties = b"key\x01value\x02".repeat(20);
-    let stored = log.append(&with(&properties), Arc::clone(&queue)).unwrap();
+    let stored = append(&log, &with(&properties), Arc::clone(&queue)).unwrap();
     assert!(log.close());
     for lost in [1, 10, properties.len()] {
         patch(&fixture.path(), 0, (stored.size - lost) as u64, &vec![0; lost]);
         let log = fixture.after_kill();
         assert_eq!(log.written(), 0, "{lost}");
-        let stored = log.append(&with(&properties), Arc::clone(&queue)).unwrap();
+        let stored = append(&log, &with(&properties), Arc::clone(&queue)).unwrap();
         assert_eq!(stored.physical_offset, 0);
         assert!(log.close());
         assert_eq!(fixture.after_kill().written(), stored.end());
@@ -544,7 +549,7 @@ async fn all_who_wait_at_once_are_flushed() {
             let (log, queue) = (Arc::clone(&log), Arc::clone(&queue));
             tokio::spawn(async move {
                 for n in 0..50 {
-                    let stored = log.append(&draft(&[task; 100]), Arc::clone(&queue)).unwrap();
+                    let stored = append(&log, &draft(&[task; 100]), Arc::clone(&queue)).unwrap();
                     let wait = log.wait_flushed(stored.end());
                     // some lose patience
                     if n % 7 == 0 {

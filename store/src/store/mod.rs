@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
+use apogee_remoting::message::properties::Properties;
 use apogee_remoting::message::record::Draft;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -27,7 +28,7 @@ pub use read::Records;
 
 use crate::checkpoint::Checkpoint;
 use crate::disk::Space;
-use crate::dispatch::{Dispatch, Dispatcher, QueueFlusher};
+use crate::dispatch::{Dispatch, Dispatcher, Marks, QueueFlusher};
 use crate::index::{IndexBuilder, IndexReader};
 use crate::log::{AppendError, Appended, Batch, Changeable, CommitLog, NeverReached};
 use crate::marks::{AbortMark, StoreLock};
@@ -66,10 +67,15 @@ impl Store {
     /// Appends a message to the log. It can be read by its queue as soon as it is dispatched, and survives a power
     /// loss when [`Store::flushed`] says so.
     pub fn append(&self, draft: &Draft<'_>) -> Result<Appended, AppendError> {
+        self.append_marked(draft, &Marks::of(Properties::new(draft.properties)))
+    }
+
+    /// The same for one who knows the message's marks.
+    pub fn append_marked(&self, draft: &Draft<'_>, marks: &Marks<'_>) -> Result<Appended, AppendError> {
         let queue = self.queue(draft.topic, draft.queue_id)?;
         match self.light.as_ref().map(|light| light.of(draft)).transpose()? {
             Some(light) if !light.is_empty() => self.log.append_to_light_queues(draft, &queue, &light),
-            _ => self.log.append(draft, queue),
+            _ => self.log.append(draft, marks, queue),
         }
     }
 
