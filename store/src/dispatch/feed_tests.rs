@@ -162,6 +162,35 @@ fn a_record_is_not_taken_up_before_it_can_be_read() {
     }
 }
 
+/// Who stores a message dispatches it where that needs no file and nobody else is at it.
+#[test]
+fn who_stores_helps_with_what_takes_no_wait() {
+    let directory = TempDir::new().unwrap();
+    let (log, table) = (Arc::new(MemoryLog::new(1 << 22)), queues(&directory));
+    let queue = table.get_or_create("t", 0).unwrap();
+    let feed = Arc::new(Feed::new(false, None));
+    let dispatch = Dispatch::new(Arc::clone(&log) as _, Arc::clone(&table), 0);
+    dispatch.listen(Arc::clone(&feed));
+    let mut helped = 0;
+    for queue_offset in 0..500 {
+        let (physical_offset, size) = log.append(&TestRecord { queue_offset, ..TestRecord::default() });
+        // one that nobody tells of has to be read
+        if queue_offset != 300 {
+            let appended = Appended { physical_offset, size: size as usize, queue_offset, store_timestamp: 0 };
+            feed.begin().tell(&appended, Arc::clone(&queue), known(&feed, &draft(b""), &queue).unwrap());
+        }
+        if dispatch.help(log.max_offset()) {
+            assert_eq!(queue.max_offset(), queue_offset + 1);
+            helped += 1;
+        } else {
+            assert_eq!(queue.max_offset(), queue_offset);
+            dispatch.catch_up().unwrap();
+        }
+    }
+    // the last unit of each of the two full pages, and the one that was not told of
+    assert_eq!((helped, queue.max_offset(), dispatch.position()), (497, 500, log.max_offset()));
+}
+
 #[test]
 fn a_line_that_is_full_loses_only_what_can_be_read() {
     let directory = TempDir::new().unwrap();

@@ -1,8 +1,8 @@
 //! The dispatcher's thread.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering, fence};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tracing::error;
 
 use super::walk::Dispatch;
 
-/// Wakes the dispatcher. A wake while it is busy costs one load.
+/// Wakes the dispatcher, or does its work where that is less. A wake while it is busy costs one load.
 #[derive(Clone, Debug, Default)]
 pub struct Waker(Arc<Parking>);
 
@@ -21,9 +21,25 @@ struct Parking {
     asleep: AtomicBool,
     stop: AtomicBool,
     thread: Mutex<Option<Thread>>,
+    /// What the dispatcher dispatches, for those who help.
+    dispatch: OnceLock<Weak<Dispatch>>,
+    /// The last millisecond in which somebody helped, and how often in it (the lowest byte).
+    helped: AtomicI64,
 }
 
 impl Waker {
+    /// There are new messages in the log, up to a physical offset, stored at a time (ms). Call it after the log's new end is
+    /// published.
+    ///
+    /// Where few come, and the dispatcher sleeps, who stored them dispatches them: to wake a thread takes much longer.
+    pub fn wake_or_help(&self, end: i64, now: i64) {
+        // as in `wake`
+        fence(Ordering::SeqCst);
+        if self.0.asleep.load(Ordering::Relaxed) && !(self.0.may_help(now) && self.0.help(end)) {
+            self.wake();
+        }
+    }
+
     /// There is something new in the log. Call it after the log's new end is published.
     pub fn wake(&self) {
         // Pairs with the fence in `park`: either the dispatcher sees the new end, or this sees it asleep.
@@ -58,6 +74,23 @@ impl Waker {
     }
 }
 
+impl Parking {
+    /// Whether few messages came in this millisecond: of many, the dispatcher takes several at a time.
+    fn may_help(&self, now: i64) -> bool {
+        let helped = self.helped.load(Ordering::Relaxed);
+        let times = if helped >> 8 == now { helped & 0xFF } else { 0 };
+        if times < MOST_HELP {
+            // two at the same moment may count as one
+            self.helped.store(now << 8 | (times + 1), Ordering::Relaxed);
+        }
+        times < MOST_HELP
+    }
+
+    fn help(&self, end: i64) -> bool {
+        self.dispatch.get().and_then(Weak::upgrade).is_some_and(|dispatch| dispatch.help(end))
+    }
+}
+
 /// A running dispatcher; dropping it stops it after what is in the log.
 #[derive(Debug)]
 pub struct Dispatcher {
@@ -72,6 +105,8 @@ impl Dispatcher {
     /// The system has no thread to give.
     pub fn start(dispatch: Arc<Dispatch>, waker: Waker) -> io::Result<Self> {
         let parking = waker.clone();
+        // a second dispatcher of the same waker would be woken, and not helped
+        let _ = waker.0.dispatch.set(Arc::downgrade(&dispatch));
         let thread = thread::Builder::new().name("dispatch".to_owned()).spawn(move || run(&dispatch, &parking))?;
         *waker.0.thread.lock() = Some(thread.thread().clone());
         // an append that came before the thread was known
@@ -101,22 +136,26 @@ impl Drop for Dispatcher {
 
 fn run(dispatch: &Dispatch, waker: &Waker) {
     let mut failed_at = -1;
-    let mut has_worked = false;
+    // since it last slept or napped, and whether it napped
+    let (mut records, mut has_napped) = (0_usize, false);
     loop {
         // before the step: what is in the log when the stop comes is still dispatched
         let stopped = waker.stopped();
         let end = dispatch.log_end();
         match dispatch.step() {
-            Ok(true) => has_worked = true,
-            Ok(false) if stopped => return,
+            Ok(0) if stopped => return,
             // Under load, appends would wake the thread for nearly every message. While nobody waits, it naps without
-            // being woken and then takes all that came.
-            Ok(false) if has_worked && !dispatch.is_waited_for() => {
-                has_worked = false;
+            // being woken and then takes all that came. Few are left to those who store them.
+            Ok(0) if records > few(has_napped) && !dispatch.is_waited_for() => {
+                (records, has_napped) = (0, true);
                 thread::park_timeout(NAP);
             }
-            // the end, not the position: a record of which a part is there is no work
-            Ok(false) => waker.park(|| dispatch.log_end() != end),
+            Ok(0) => {
+                (records, has_napped) = (0, false);
+                // the end, not the position: a record of which a part is there is no work
+                waker.park(|| dispatch.log_end() != end);
+            }
+            Ok(taken) => records = records.saturating_add(taken),
             Err(error) => {
                 if failed_at != dispatch.position() {
                     failed_at = dispatch.position();
@@ -134,6 +173,13 @@ fn run(dispatch: &Dispatch, waker: &Waker) {
     }
 }
 
+/// So many records are no reason to nap again: one where the thread was just woken for them.
+fn few(has_napped: bool) -> usize {
+    if has_napped { MOST_HELP as usize } else { 0 }
+}
+
 /// The reference's dispatcher sleeps as long between looks.
 const NAP: Duration = Duration::from_millis(1);
 const RETRY: Duration = Duration::from_secs(1);
+/// Messages of one millisecond that are dispatched by those who stored them.
+const MOST_HELP: i64 = 4;

@@ -232,7 +232,7 @@ impl Dispatch {
     /// # Errors
     /// The log cannot be read or is damaged; [`Dispatch::position`] stays at the place.
     pub fn catch_up(&self) -> Result<(), DispatchError> {
-        while self.step()? {}
+        while self.step()? > 0 {}
         Ok(())
     }
 
@@ -242,7 +242,7 @@ impl Dispatch {
     /// As [`Dispatch::catch_up`].
     pub(crate) fn catch_up_telling(&self, what: &'static str, tell_every: Duration) -> Result<(), DispatchError> {
         let mut progress = Progress::new(what, self.position(), self.log.max_offset(), tell_every);
-        while self.step()? {
+        while self.step()? > 0 {
             progress.at(self.position());
         }
         Ok(())
@@ -253,8 +253,8 @@ impl Dispatch {
         self.log.max_offset()
     }
 
-    /// Dispatches one stretch of the log; says whether there was any.
-    pub(super) fn step(&self) -> Result<bool, DispatchError> {
+    /// Dispatches one stretch of the log; says how many records there were, 0 where there was nothing.
+    pub(super) fn step(&self) -> Result<usize, DispatchError> {
         // also keeps two callers from walking at the same time
         let mut hands = self.hands.lock();
         let mut progress = self.published.get();
@@ -267,12 +267,12 @@ impl Dispatch {
             progress.position = self.log.min_offset();
         }
         let from = progress.position;
-        let followed = self.follow(&mut hands, &mut progress);
+        let followed = self.follow(&mut hands, &mut progress, false);
         if progress.position != from {
             self.published.set(progress);
-            return followed.map(|_| true);
+            return followed.map(|followed| followed.records);
         }
-        let until = followed?;
+        let until = followed?.until;
         let mut at_most = WINDOW;
         let stepped = loop {
             match self.window(progress.position, at_most, until)? {
@@ -297,36 +297,54 @@ impl Dispatch {
         if moved {
             self.published.set(progress);
         }
-        stepped.map(|()| moved)
+        // what had to be read counts as many
+        stepped.map(|()| if moved { usize::MAX } else { 0 })
     }
 
-    /// Takes the records that were told of, as long as they follow on one another; gives the physical offset up to which it has
-    /// to read instead.
-    fn follow(&self, hands: &mut Hands, progress: &mut Reached) -> Result<i64, DispatchError> {
-        let Hands { consumers, line: Some(line) } = hands else { return Ok(i64::MAX) };
+    /// Dispatches what was told of up to a physical offset, as far as that takes no wait: neither for another who dispatches nor
+    /// for a file. Says whether all of it is dispatched.
+    pub(super) fn help(&self, end: i64) -> bool {
+        let Some(mut hands) = self.hands.try_lock() else { return false };
+        let mut progress = self.published.get();
+        let from = progress.position;
+        let followed = self.follow(&mut hands, &mut progress, true);
+        if progress.position != from {
+            self.published.set(progress);
+        }
+        // an error shows again to the dispatcher
+        followed.is_ok() && progress.position >= end
+    }
+
+    /// Takes the records that were told of, as long as they follow on one another. `at_once`: only those that need no file.
+    fn follow(&self, hands: &mut Hands, progress: &mut Reached, at_once: bool) -> Result<Followed, DispatchError> {
+        let Hands { consumers, line: Some(line) } = hands else { return Ok(Followed { records: 0, until: i64::MAX }) };
         // first: all that was told of records before it is then in the line
         let end = self.log.max_offset();
         line.refill();
         let mut publish_at = progress.position + i64::from(PUBLISH);
         let mut expected = line.taken();
+        let mut records = 0;
         while let Some(told) = line.front() {
             if line.taken() == expected {
                 expected += expect(consumers, line.rest());
             }
             if told.physical_offset > progress.position {
-                return Ok(told.physical_offset.min(end));
+                return Ok(Followed { records, until: told.physical_offset.min(end) });
             }
             if told.end() > end {
                 // it cannot be read yet
-                return Ok(end);
+                break;
             }
             if told.physical_offset == progress.position {
-                if !self.put_told(told, consumers)? {
-                    return Ok(told.end());
+                let takes_time =
+                    at_once && told.unit.as_ref().is_none_or(|unit| !unit.queue.takes_at_once(unit.queue_offset));
+                if takes_time || !self.put_told(told, consumers)? {
+                    return Ok(Followed { records, until: told.end() });
                 }
                 progress.last_record = told.physical_offset;
                 progress.store_timestamp = told.store_timestamp;
                 progress.position = told.end();
+                records += 1;
                 if progress.position >= publish_at {
                     publish_at = progress.position + i64::from(PUBLISH);
                     self.published.set(*progress);
@@ -334,7 +352,7 @@ impl Dispatch {
             }
             line.pass();
         }
-        Ok(end)
+        Ok(Followed { records, until: end })
     }
 
     /// Puts a record that was told of where it belongs; `false` where it has to be read for that.
@@ -446,6 +464,15 @@ fn expect(consumers: &mut [Box<dyn RecordConsumer>], told: &[Told]) -> usize {
 
 /// As many fetches from memory as a processor has under way at a time, or a few more.
 const EXPECTED: usize = 16;
+
+/// How far one came with what was told.
+struct Followed {
+    /// Records taken.
+    records: usize,
+    /// Physical offset up to which what comes next has to be read.
+    until: i64,
+}
+
 /// Bytes of the log read at once where it is not mapped.
 const WINDOW: usize = 1 << 20;
 /// Bytes of the log walked at once where it is mapped.

@@ -212,7 +212,8 @@ impl CommitLog {
 
     /// After the lock: tells those who work on new records.
     pub(super) fn appended(&self, buffer: &mut Vec<u8>) {
-        self.tell_of_growth();
+        self.waker.wake_or_help(self.written.load(Ordering::Relaxed), self.last_timestamp.load(Ordering::Relaxed));
+        self.tell_others();
         if buffer.capacity() > KEPT {
             *buffer = Vec::new();
         }
@@ -221,7 +222,11 @@ impl CommitLog {
     /// Tells those who work on new bytes.
     pub(super) fn tell_of_growth(&self) {
         self.waker.wake();
-        // behind the fence in there
+        self.tell_others();
+    }
+
+    /// Call it behind the fence of a wake.
+    fn tell_others(&self) {
         self.followers.wake();
         if self.wake_flush.load(Ordering::Relaxed) {
             self.flushed.nudge();

@@ -373,6 +373,13 @@ impl Queue {
         self.max_physical.load(Ordering::Relaxed) < 0
     }
 
+    /// Whether the unit of an offset follows on what is there, and leaves room in memory for more.
+    pub(crate) fn takes_at_once(&self, offset: i64) -> bool {
+        let state = self.state.lock();
+        let follows = offset == self.max.load(Ordering::Relaxed) && state.ahead.is_none() && state.behind.is_none();
+        follows && !state.deleted && state.tail.len() + self.kind.unit_size() < PAGE as usize
+    }
+
     /// Adds the unit that follows on what is there.
     fn push(&self, state: &mut State, mut entry: Entry, bit_map: &[u8]) {
         (state.ahead, state.is_unproven) = (None, false);
