@@ -41,6 +41,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next unit with its place.
+    #[inline]
     pub(super) fn next_with_place(&mut self) -> io::Result<Option<(i64, Entry)>> {
         let place = match self.next {
             Next::Place(place) => place,
@@ -64,10 +65,11 @@ impl<'a> Cursor<'a> {
 impl Iterator for Cursor<'_> {
     type Item = io::Result<Entry>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.next_with_place().map(|next| next.map(|(_, entry)| entry)).transpose()
     }
 }
 
-/// A pull's usual number of messages.
-const AT_ONCE: usize = 32;
+/// A pull's usual number of messages, and the one behind them at which it finds that it is full.
+const AT_ONCE: usize = 33;

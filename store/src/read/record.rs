@@ -118,11 +118,11 @@ impl<'a> RecordFields<'a> {
 
 /// Bytes of the record at an offset, by its first [`HEAD`] bytes; `None` for what is none, or one of another place.
 pub(crate) fn size_at(head: &[u8], offset: i64) -> Option<usize> {
-    let mut fields = Cursor { bytes: head, at: 0 };
-    let (size, magic) = (fields.i32()?, fields.i32()?);
-    fields.at = HEAD - 8;
-    let is_record = matches!(magic, MAGIC_V1 | MAGIC_V2) && fields.i64()? == offset;
-    usize::try_from(size).ok().filter(|_| is_record)
+    let head = head.first_chunk::<HEAD>()?;
+    let (size, behind) = head.split_first_chunk()?;
+    let (magic, place) = (behind.first_chunk()?, head.last_chunk()?);
+    let is_record = matches!(i32::from_be_bytes(*magic), MAGIC_V1 | MAGIC_V2) && i64::from_be_bytes(*place) == offset;
+    usize::try_from(i32::from_be_bytes(*size)).ok().filter(|_| is_record)
 }
 
 /// The store time in the first [`HEAD_TO_STORE_TIME`] bytes of a record, ms.
