@@ -28,7 +28,7 @@ pub enum Appended {
 }
 
 impl Queue {
-    /// Adds the unit of a record. Only the dispatcher calls it. `bit_map` goes to the extension, where there is one.
+    /// Adds the unit of a record. Whoever dispatches calls it, one at a time. `bit_map` goes to the extension, where there is one.
     ///
     /// A unit that is there already is left as it is. The first unit of a queue may have any offset. A later
     /// one that leaves a gap is held: when the next one lies behind it, it goes to its place, in a simple queue with
