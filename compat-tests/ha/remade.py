@@ -13,7 +13,7 @@ def topic_made_anew(folder, seed, version):
     choice = random.Random(seed)
     with Pair(folder, version, OURS) as pair:
         pair.start()
-        for topic, is_restarted in zip(TOPICS, (True, False)):
+        for topic, restart in zip((*TOPICS, "HaC"), ("at once", "begun", None)):
             for n in range(10):
                 send(pair.master, topic, n % 2, choice)
             pair.caught_up()
@@ -21,7 +21,9 @@ def topic_made_anew(folder, seed, version):
                 raise Failed(f"{version} deletes no topic")
             send(pair.master, topic, 0, choice)
             pair.caught_up()
-            if is_restarted:
+            if restart == "begun":
+                wait(lambda: end(pair.slave, topic, 0) == 1, f"queue 0 of {topic} begins anew")
+            if restart:
                 pair.slave.stop()
                 pair.slave.start().ready()
             for queue, expected in ((0, 1), (1, 0)):

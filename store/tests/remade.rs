@@ -25,7 +25,11 @@ fn config(root: &Path, role: BrokerRole, extended: bool) -> MessageStoreConfig {
 }
 
 fn append(store: &Store, topic: &str, body: &str) {
-    store.append(&Draft::new(topic, 0, ([127, 0, 0, 1], 10_911).into(), body.as_bytes())).unwrap();
+    append_to(store, topic, 0, body);
+}
+
+fn append_to(store: &Store, topic: &str, queue_id: i32, body: &str) {
+    store.append(&Draft::new(topic, queue_id, ([127, 0, 0, 1], 10_911).into(), body.as_bytes())).unwrap();
 }
 
 /// Brings the slave what the master has.
@@ -114,6 +118,55 @@ fn the_first_message_waits_for_the_masters_word_however_the_process_ends() {
         std::fs::remove_dir_all(root.path().join("consumequeue")).unwrap();
         let slave = Store::open(&config(root.path(), BrokerRole::AsyncMaster, extended), Hooks::default()).unwrap();
         assert_eq!(bodies(&slave), ["new"], "all queues made anew, and nobody to ask");
+    }
+}
+
+/// However the process ends before the master was asked about another queue of the topic, the next one asks. `messages`: with two,
+/// the log tells that the first queue begins anew.
+#[test]
+fn another_queue_is_asked_for_however_the_process_ends() {
+    for (closed, messages) in [(true, 1), (false, 1), (true, 2), (false, 2)] {
+        let (masters, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let master = Store::open(&config(masters.path(), BrokerRole::AsyncMaster, false), Hooks::default()).unwrap();
+        for n in 0..FORMER {
+            append(&master, TOPIC, &format!("former {n}"));
+            append_to(&master, TOPIC, 1, "former");
+        }
+        let open = || Store::open(&config(root.path(), BrokerRole::Slave, false), Hooks::default()).unwrap();
+        let end = |store: Arc<Store>| {
+            if closed {
+                store.close().unwrap();
+            }
+        };
+        let mut slave = open();
+        replicate(&master, &slave);
+        end(slave);
+        slave = open();
+        assert!(slave.take_remade_topics().is_empty());
+        dispatched(&master);
+        assert!(master.delete_topic(TOPIC).unwrap());
+        for _ in 0..messages {
+            append(&master, TOPIC, "new");
+        }
+        replicate(&master, &slave);
+        if let Some((queue, life)) = doubtful(&slave) {
+            slave.begin_anew(&queue, life).unwrap();
+        }
+        for _ in 0..2 {
+            assert_eq!(bodies(&slave).len(), messages, "closed {closed}, {messages}");
+            let remade = slave.take_remade_topics();
+            let last = slave.queues_of(TOPIC)[1].life().unwrap();
+            assert_eq!((last.max, last.held), (FORMER, None), "closed {closed}, {messages}");
+            assert!(remade[TOPIC] >= last.max_physical, "closed {closed}, {messages}: {remade:?}");
+            assert!(remade[TOPIC] < slave.max_physical_offset());
+            end(slave);
+            slave = open();
+        }
+        let queue = Arc::clone(&slave.queues_of(TOPIC)[1]);
+        slave.begin_anew(&queue, queue.life().unwrap()).unwrap();
+        end(slave);
+        let slave = open();
+        assert_eq!(slave.queues_of(TOPIC).iter().map(|queue| queue.max_offset()).max(), Some(messages as i64));
     }
 }
 

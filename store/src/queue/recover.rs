@@ -140,9 +140,13 @@ impl QueueTable {
         };
         // what lies behind the place from which on all is made again does not count
         let is_trusted = log.clean || end.max_physical <= log.checked_from;
-        // one that reaches further in the log had its units taken by somebody
-        let is_shorter = queue.max_offset() < end.max && queue.max_physical_offset() < end.max_physical;
-        let is_short = is_trusted && is_shorter;
+        let is_shorter = queue.max_offset() < end.max;
+        let is_behind = queue.max_physical_offset() < end.max_physical;
+        if is_shorter && queue.max_physical_offset() > end.max_physical {
+            // It began anew: the last process ended before that was written down, or somebody else had the store.
+            self.shared().begins_anew(&end.topic, end.max_physical);
+        }
+        let is_short = is_trusted && is_shorter && is_behind;
         Ok(is_short.then(|| queue.max_physical_offset().max(log.log_min)))
     }
 }

@@ -222,6 +222,33 @@ fn nothing_there_starts_at_the_log_minimum() {
     assert_eq!(from, Some(300));
 }
 
+/// The last process let a queue begin anew and ended before it had written that down.
+#[test]
+fn a_queue_that_began_anew_shows_that_its_topic_did() {
+    struct AnyLog;
+    impl RecordAt for AnyLog {
+        fn matches(&self, _: &Queue, _: i64, _: Unit) -> bool {
+            true
+        }
+    }
+    let end = |max| KnownEnd { topic: "t".to_owned(), queue_id: 0, max, max_physical: max * 100 };
+    for (known, former) in [(20, Some(2000)), (3, None)] {
+        let directory = TempDir::new().unwrap();
+        let table = QueueTable::new(directory.path().to_owned(), FILE, 4);
+        let queue = table.get_or_create("t", 0).unwrap();
+        for n in 0..3 {
+            queue.put(n, good(30 + n)).unwrap();
+        }
+        table.flush(0).unwrap();
+        let table = QueueTable::new(directory.path().to_owned(), FILE, 4);
+        let loaded = Loaded { records: &AnyLog, known_ends: &[end(known)], ..log(40, false) };
+        assert_eq!(table.recover(loaded).unwrap(), None, "no unit is missing");
+        assert_eq!(table.deleted(), former.map(|former| ("t".to_owned(), former)).into_iter().collect::<Vec<_>>());
+        table.note_former(4000);
+        assert_eq!(table.take_remade().into_values().next(), former.map(|_| 3999));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

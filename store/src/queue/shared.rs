@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::descriptors::Descriptors;
+use crate::NameMap;
 
 /// Open files, and which queues wait for a flush.
 #[derive(Debug)]
@@ -22,6 +23,9 @@ pub(super) struct Shared {
     look: Mutex<()>,
     /// Topics that were created anew, as their queues show, with the physical offset of a record of the new life.
     remade: Mutex<HashMap<Arc<str>, i64>>,
+    /// Topics that were deleted, or created anew, with a physical offset: records before it are of the topic's former life.
+    former: NameMap<i64>,
+    any_former: AtomicBool,
 }
 
 impl Shared {
@@ -34,6 +38,8 @@ impl Shared {
             holds: AtomicBool::new(false),
             look: Mutex::default(),
             remade: Mutex::default(),
+            former: NameMap::default(),
+            any_former: AtomicBool::new(false),
         }
     }
 
@@ -69,6 +75,33 @@ impl Shared {
             self.set_holds();
         }
         found
+    }
+
+    /// Takes records of the topic before `end` for those of its former life.
+    pub(super) fn set_former(&self, topic: &str, end: i64) {
+        self.former.insert(Arc::from(topic), end);
+        self.any_former.store(true, Ordering::Release);
+    }
+
+    /// The same of a topic that was created anew; it may have been before, further on.
+    pub(super) fn begins_anew(&self, topic: &str, former_end: i64) {
+        let known = self.former_end(topic).unwrap_or(0);
+        self.set_former(topic, former_end.max(known));
+    }
+
+    pub(super) fn former_end(&self, topic: &str) -> Option<i64> {
+        self.any_former.load(Ordering::Acquire).then(|| self.former.get(topic).map(|end| *end)).flatten()
+    }
+
+    pub(super) fn former(&self) -> Vec<(String, i64)> {
+        let mut former: Vec<_> = self.former.iter().map(|entry| (entry.key().to_string(), *entry.value())).collect();
+        former.sort_unstable();
+        former
+    }
+
+    /// Forgets topics of whose former life the log has nothing any more.
+    pub(super) fn forget_former(&self, log_min: i64) {
+        self.former.retain(|_, end| *end > log_min);
     }
 
     pub(super) fn note_remade(&self, topic: &Arc<str>, position: i64) {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::ends::KnownEnd;
 use super::extension::Extension;
@@ -30,9 +30,6 @@ pub struct QueueTable {
     topics: NameMap<Vec<Arc<Queue>>>,
     /// Number of light queues among them.
     light: AtomicUsize,
-    /// Topics that were deleted, with the end of the log at that time: records before it are of the topic's former life.
-    deleted: NameMap<i64>,
-    any_deleted: AtomicBool,
 }
 
 impl QueueTable {
@@ -48,8 +45,6 @@ impl QueueTable {
             shared: Arc::new(Shared::new(descriptors)),
             topics: NameMap::default(),
             light: AtomicUsize::new(0),
-            deleted: NameMap::default(),
-            any_deleted: AtomicBool::new(false),
         }
     }
 
@@ -190,21 +185,24 @@ impl QueueTable {
     /// Takes over which topics were deleted, with the end of the log at that time.
     pub fn set_deleted(&self, deleted: impl IntoIterator<Item = (String, i64)>) {
         for (topic, log_end) in deleted {
-            self.deleted.insert(Arc::from(topic), log_end);
-            self.any_deleted.store(true, Ordering::Release);
+            self.shared.set_former(&topic, log_end);
         }
     }
 
-    /// The topics that were deleted, with the end of the log at that time.
+    /// What all its queues share.
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// The topics that were deleted, with the end of the log at that time, and those that were created anew, with the end of a
+    /// queue of their former life.
     pub fn deleted(&self) -> Vec<(String, i64)> {
-        let mut deleted: Vec<_> = self.deleted.iter().map(|entry| (entry.key().to_string(), *entry.value())).collect();
-        deleted.sort_unstable();
-        deleted
+        self.shared.former()
     }
 
     /// Whether a record of this topic at this place is of a topic deleted later.
     pub fn is_of_deleted(&self, topic: &str, physical_offset: i64) -> bool {
-        self.any_deleted.load(Ordering::Acquire) && self.deleted.get(topic).is_some_and(|end| physical_offset < *end)
+        self.shared.former_end(topic).is_some_and(|end| physical_offset < end)
     }
 
     /// Decides about units that are held: the log is dispatched to its end, and no other will follow to tell what they mean.
@@ -243,10 +241,14 @@ impl QueueTable {
         self.shared.note_remade(topic, position);
     }
 
-    /// Takes records before a place for those of a topic's former life.
-    pub fn set_former(&self, topic: &str, end: i64) {
-        let known = self.deleted.get(topic).map_or(0, |known| *known);
-        self.set_deleted([(topic.to_owned(), end.max(known))]);
+    /// Notes topics that have queues and had some before: the last process may have ended before it knew which of them are of the
+    /// former life. `log_end`: that of a log that is dispatched to its end.
+    pub fn note_former(&self, log_end: i64) {
+        for (topic, _) in self.deleted() {
+            if let Some(topic) = self.topics.get(&*topic).map(|queues| Arc::clone(queues.key())) {
+                self.shared.note_remade(&topic, log_end - 1);
+            }
+        }
     }
 
     /// Lets appends go on from what is dispatched: after recovery, before the first append.
@@ -272,7 +274,7 @@ impl QueueTable {
     /// # Errors
     /// A file cannot be read or removed; the other queues were cleaned.
     pub fn delete_expired(&self, log_min: i64) -> io::Result<usize> {
-        self.deleted.retain(|_, log_end| *log_end > log_min);
+        self.shared.forget_former(log_min);
         let (mut removed, mut failed) = (0, None);
         for queue in self.all() {
             match queue.delete_expired(log_min) {

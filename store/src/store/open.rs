@@ -292,7 +292,11 @@ impl Derived {
         let check =
             |from| if from < checked_from { log.check_again(from, checked_from, known.tell_every) } else { Ok(()) };
         let dispatch = dispatch_from(from.max(min), min, check, walk, begin, known.tell_every, &io)?;
-        queues.settle(config.broker_role == BrokerRole::Slave).map_err(io)?;
+        let is_slave = config.broker_role == BrokerRole::Slave;
+        queues.settle(is_slave).map_err(io)?;
+        if is_slave {
+            queues.note_former(end);
+        }
         queues.correct_min_offsets(min).map_err(io)?;
         queues.reset_next_offsets();
         Ok(Self { queues, dispatch })

@@ -90,7 +90,6 @@ impl Store {
         let threads = self.threads.lock();
         if threads.is_some() && queue.begin_anew(as_it_was)? {
             // What is not written down when the process dies is found out again.
-            self.queues.set_former(queue.topic(), as_it_was.max_physical);
             self.known_ends.lock().note(&self.queues);
         }
         Ok(())

@@ -49,17 +49,25 @@ impl Queue {
         }
         match state.behind.clone() {
             Some((held, bit_map)) => self.begin_with(&mut state, held, &bit_map)?,
-            None => self.reset(&mut state, CREATED_ANEW)?,
+            None => self.end_life(&mut state)?,
         }
         Ok(true)
     }
 
     /// Begins at 0 again, and with this unit.
     pub(super) fn begin_with(&self, state: &mut State, first: Entry, bit_map: &[u8]) -> io::Result<()> {
-        self.reset(state, CREATED_ANEW)?;
+        self.end_life(state)?;
         self.skip_to(state, first)?;
         self.push(state, first, bit_map);
         self.files.shared().note_remade(&self.topic, first.unit.physical_offset);
+        Ok(())
+    }
+
+    /// Empties it: what it had is of the topic's former life.
+    fn end_life(&self, state: &mut State) -> io::Result<()> {
+        let end = self.max_physical.load(Ordering::Relaxed);
+        self.reset(state, "its topic was created anew")?;
+        self.files.shared().begins_anew(&self.topic, end);
         Ok(())
     }
 
@@ -106,5 +114,3 @@ impl Queue {
         Ok(())
     }
 }
-
-const CREATED_ANEW: &str = "its topic was created anew";
