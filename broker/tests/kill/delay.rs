@@ -7,7 +7,7 @@ use apogee_remoting::ResponseCode;
 
 use crate::harness::site::Site;
 use crate::harness::{TIMEOUT, new_client};
-use crate::{QUEUES, found, header, kills, pace, prepare, send, some_time};
+use crate::{QUEUES, Reader, header, kills, pace, prepare, send, some_time};
 
 const TOPIC: &str = "Delayed";
 /// One of two levels, so that both are delivered while messages of both are sent.
@@ -34,15 +34,13 @@ async fn a_killed_broker_delivers_what_was_delayed() {
     let (client, started) = (new_client(), Instant::now());
     let stored: Vec<_> = senders.iter().flat_map(|sender| &sender.stored).copied().collect();
     assert!(stored.len() > kills(), "nothing was sent");
-    loop {
-        let found = found(&client, &site.address(), TOPIC).await;
-        if stored.iter().all(|number| found.contains_key(number)) {
-            check(&found, &senders);
-            break;
-        }
-        assert!(started.elapsed() < PATIENCE, "of {} messages came {}", stored.len(), found.len());
+    let mut reader = Reader::default();
+    while !stored.iter().all(|number| reader.found.contains_key(number)) {
+        assert!(started.elapsed() < PATIENCE, "of {} messages came {}", stored.len(), reader.found.len());
         tokio::time::sleep(Duration::from_millis(20)).await;
+        reader.read_on(&client, &site.address(), TOPIC).await;
     }
+    check(&reader.found, &senders);
 }
 
 /// Nothing comes that was not sent, and nothing more often than it was begun to be delivered.

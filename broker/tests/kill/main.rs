@@ -62,24 +62,45 @@ fn header<'a>(topic: &'a str, queue_id: i32, properties: &'a str) -> SendMessage
 
 /// How often each number is there, in the first four queues of a topic.
 async fn found(client: &Client, address: &str, topic: &str) -> BTreeMap<usize, usize> {
-    let mut found = BTreeMap::new();
-    for queue_id in 0..QUEUES {
-        let mut queue_offset = 0;
-        loop {
-            let header = PullMessageRequestHeader { queue_id, queue_offset, ..pull_header("Reader", topic) };
-            let pull = Command::request(RequestCode::PULL_MESSAGE).with_header(&header);
-            let answer = client.call(address, pull, TIMEOUT).await.unwrap();
-            if answer.response_code() != ResponseCode::SUCCESS {
-                break;
+    let mut reader = Reader::default();
+    reader.read_on(client, address, topic).await;
+    reader.found
+}
+
+/// Reads the first four queues of a topic, each message once: what was read stays where it is.
+#[derive(Default)]
+struct Reader {
+    /// Where each queue goes on.
+    offsets: [i64; QUEUES as usize],
+    /// How often each number came.
+    found: BTreeMap<usize, usize>,
+}
+
+impl Reader {
+    /// Reads what came since, and returns its numbers.
+    async fn read_on(&mut self, client: &Client, address: &str, topic: &str) -> Vec<usize> {
+        let mut new = Vec::new();
+        for (queue_id, queue_offset) in (0..).zip(&mut self.offsets) {
+            loop {
+                let header =
+                    PullMessageRequestHeader { queue_id, queue_offset: *queue_offset, ..pull_header("Reader", topic) };
+                let pull = Command::request(RequestCode::PULL_MESSAGE).with_header(&header);
+                let answer = client.call(address, pull, TIMEOUT).await.unwrap();
+                let next: i64 = answer.field("nextBeginOffset").map_or(0, |next| next.parse().unwrap());
+                if answer.response_code() != ResponseCode::SUCCESS {
+                    assert!(next >= *queue_offset, "queue {queue_id} ends at {next}, it was read up to {queue_offset}");
+                    break;
+                }
+                for record in entries(&answer.body.bytes()) {
+                    let number = std::str::from_utf8(record.unwrap().body).unwrap().parse().unwrap();
+                    *self.found.entry(number).or_default() += 1;
+                    new.push(number);
+                }
+                *queue_offset = next;
             }
-            for record in entries(&answer.body.bytes()) {
-                let number = std::str::from_utf8(record.unwrap().body).unwrap().parse().unwrap();
-                *found.entry(number).or_default() += 1;
-            }
-            queue_offset = answer.field("nextBeginOffset").unwrap().parse().unwrap();
         }
+        new
     }
-    found
 }
 
 const QUEUES: i32 = 4;

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use crate::harness::producer::Producer;
 use crate::harness::site::Site;
 use crate::harness::{TIMEOUT, new_client};
-use crate::{QUEUES, found, header, kills, pace, prepare, send, some_time};
+use crate::{QUEUES, Reader, found, header, kills, pace, prepare, send, some_time};
 
 const TOPIC: &str = "Ended";
 const HALF_TOPIC: &str = "RMQ_SYS_TRANS_HALF_TOPIC";
@@ -37,13 +37,14 @@ async fn a_killed_broker_delivers_what_is_committed_and_nothing_else() {
     let mut senders: Vec<_> = (0..QUEUES)
         .map(|queue_id| Sender { queue_id, sent: 0, stored: Vec::new(), committing: Arc::clone(&committing) })
         .collect();
+    let mut reader = Reader::default();
     for _ in 0..kills() {
         let broker = site.start("");
         let producer = tokio::spawn(answer_checks(site.address(), Arc::clone(&committing)));
         let working: Vec<_> = senders.into_iter().map(|sender| tokio::spawn(sender.work(site.address()))).collect();
         some_time(50..400).await;
-        let visible = found(&new_client(), &site.address(), TOPIC).await;
-        assert!(visible.keys().all(|number| committing.lock().contains(number)), "seen before its commit");
+        let new = reader.read_on(&new_client(), &site.address(), TOPIC).await;
+        assert!(new.iter().all(|number| committing.lock().contains(number)), "seen before its commit");
         some_time(0..100).await;
         drop(broker);
         senders = Vec::new();
@@ -57,21 +58,29 @@ async fn a_killed_broker_delivers_what_is_committed_and_nothing_else() {
     let client = new_client();
     let stored: Vec<_> = senders.iter().flat_map(|sender| &sender.stored).copied().collect();
     assert!(stored.len() > kills(), "nothing was sent");
-    let (started, mut visible) = (Instant::now(), found(&client, &site.address(), TOPIC).await);
+    let started = Instant::now();
     let lost = |visible: &BTreeMap<usize, usize>| {
         stored.iter().copied().find(|number| fate(*number) == COMMIT && !visible.contains_key(number))
     };
-    while let Some(number) = lost(&visible) {
+    while let Some(number) = lost(&reader.found) {
         if started.elapsed() >= PATIENCE {
-            let (all, there, halves) = (stored.len(), visible.len(), progress(&client, &site.address()).await);
+            let (all, there, halves) = (stored.len(), reader.found.len(), progress(&client, &site.address()).await);
             panic!("{number} is committed and lost, of {all} there are {there}, halves: {halves:?}");
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
-        visible = found(&client, &site.address(), TOPIC).await;
+        reader.read_on(&client, &site.address(), TOPIC).await;
     }
     all_ended(&client, &site.address()).await;
     producer.abort();
+    reader.read_on(&client, &site.address(), TOPIC).await;
     let visible = found(&client, &site.address(), TOPIC).await;
+    for (number, times) in &reader.found {
+        assert!(
+            visible.get(number) >= Some(times),
+            "{number} came {times} times and is there {:?} times",
+            visible.get(number)
+        );
+    }
     assert!(visible.keys().all(|number| fate(*number) == COMMIT), "what was rolled back is there: {visible:?}");
 }
 
