@@ -9,7 +9,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apogee_config::MessageStoreConfig;
+use apogee_config::{FlushDiskType, MessageStoreConfig};
 use apogee_remoting::message::record::Draft;
 use rustix::io::Errno;
 use tempfile::TempDir;
@@ -184,6 +184,32 @@ fn a_failed_sync_of_the_log_is_final() {
     append(&store, 2).unwrap();
     has_all(&store, 3);
     store.close().unwrap();
+}
+
+/// With `SYNC_FLUSH` records are written by system calls, which say what in a mapping would end the process. Zeros ahead of
+/// them are written, too, and nobody depends on these.
+#[test]
+fn a_log_that_cannot_be_written_takes_nothing_more() {
+    for error in [Errno::IO, Errno::NOSPC] {
+        let fixture = Fixture::new(error, |act, path| matches!(act, Act::Write) && is_in(path, "commitlog"));
+        let synced = MessageStoreConfig { flush_disk_type: FlushDiskType::SyncFlush, ..fixture.config() };
+        let store = Store::open(&synced, Hooks::default()).unwrap();
+        let first = append(&store, 0).unwrap();
+        fixture.refuse(true);
+        assert!(matches!(append(&store, 1), Err(AppendError::Broken(_))));
+        fixture.refuse(false);
+        assert!(matches!(append(&store, 2), Err(AppendError::Broken(_))));
+        // what was there before comes to disk all the same
+        flushed(&store, first.end()).unwrap();
+        has_all(&store, 1);
+        store.close().unwrap();
+        drop(store);
+        let store = fixture.open();
+        has_all(&store, 1);
+        append(&store, 1).unwrap();
+        has_all(&store, 2);
+        store.close().unwrap();
+    }
 }
 
 /// The last file of the reference's log is sparse: writing into a hole of a full disk that is mapped would end the process.

@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use bytes::Bytes;
 use memmap2::{Advice, MmapOptions, MmapRaw};
 
+use crate::files;
+
 /// A whole file in memory, readable up to its published position.
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -151,6 +153,29 @@ impl Writer {
         self.position += record.len();
     }
 
+    /// The same by system calls to the file that is mapped: the kernel has the bytes of both in the same memory.
+    ///
+    /// A kill cuts such a write at pages only: the head of a record within one comes with it.
+    ///
+    /// # Errors
+    /// The file cannot be written. A part of the record may stand there.
+    ///
+    /// # Panics
+    /// There is no room for it.
+    pub(crate) fn write_by_file(&mut self, file: &File, record: &[u8]) -> io::Result<()> {
+        assert!(record.len() <= self.room(), "a record was given to a file without room for it");
+        let (at, page) = (self.position as u64, rustix::param::page_size());
+        if self.position % page + record.len() <= page {
+            files::write_all_at(file, record, at)?;
+        } else {
+            let (head, rest) = record.split_at(record.len().min(HEAD));
+            files::write_all_at(file, rest, at + head.len() as u64)?;
+            files::write_all_at(file, head, at)?;
+        }
+        self.position += record.len();
+        Ok(())
+    }
+
     fn copy(&mut self, at: usize, bytes: &[u8]) {
         assert!(at >= self.position && at + bytes.len() <= self.mapping.len(), "bytes are copied into the file only");
         // SAFETY: [at, at + len) lies within the mapping (checked above), which lives as long as `self`. It
@@ -237,6 +262,23 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "writes the file beside its mapping")]
+    fn what_is_written_by_file_is_in_the_mapping() {
+        let length = 40_000;
+        let file = file(length as u64);
+        let (mapping, mut writer) = Mapping::new(&file, length, 0).unwrap();
+        let mut expected = Vec::new();
+        // within a page, to its end, over it, with a head that is cut, over several
+        for (n, size) in [1000, 3096, 4092, 700, 9000, 3, 5000].into_iter().enumerate() {
+            let record = vec![n as u8 + 1; size];
+            writer.write_by_file(&file, &record).unwrap();
+            expected.extend(record);
+        }
+        writer.publish();
+        assert_eq!((writer.position(), &*mapping.slice(0, expected.len()).unwrap()), (expected.len(), &*expected));
+    }
+
+    #[test]
     fn a_file_of_another_length_is_refused() {
         for length in [0, 99, 101] {
             let refused = Mapping::new(&file(length), 100, 0).unwrap_err();
@@ -248,6 +290,12 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "reads the file beside its mapping")]
     fn a_record_shows_its_head_when_the_rest_is_there() {
+        for by_file in [false, true] {
+            show_records(by_file);
+        }
+    }
+
+    fn show_records(by_file: bool) {
         const RECORD: usize = 1 << 20;
         let file = file(32 * RECORD as u64);
         let (_mapping, mut writer) = Mapping::new(&file, 32 * RECORD, 0).unwrap();
@@ -268,7 +316,11 @@ mod tests {
             });
             let record = vec![7; RECORD];
             while writer.room() > 0 {
-                writer.write(&record);
+                if by_file {
+                    writer.write_by_file(&file, &record).unwrap();
+                } else {
+                    writer.write(&record);
+                }
             }
         });
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use apogee_config::MessageStoreConfig;
+use apogee_config::{FlushDiskType, MessageStoreConfig};
 use apogee_remoting::message::record::{Draft, Record, entries};
 use apogee_store::{GetRequest, GetStatus, Hooks, Store};
 use tempfile::TempDir;
@@ -17,10 +17,11 @@ const ROOT: &str = "APOGEE_KILL_TEST_ROOT";
 const ROUND: &str = "APOGEE_KILL_TEST_ROUND";
 const QUEUES: i32 = 3;
 
-fn open(root: &Path) -> Arc<Store> {
+fn open(root: &Path, flush_disk_type: FlushDiskType) -> Arc<Store> {
     let config = MessageStoreConfig {
         store_path_root_dir: root.to_str().unwrap().to_owned(),
         mapped_file_size_commit_log: 64 * 1024,
+        flush_disk_type,
         mapped_file_size_consume_queue: 2000,
         flush_interval_commit_log: 20,
         flush_interval_consume_queue: 20,
@@ -42,7 +43,9 @@ fn body(queue_id: i32, n: u64) -> Vec<u8> {
 fn child() {
     let root = env::var_os(ROOT).unwrap();
     let round: u64 = env::var(ROUND).unwrap().parse().unwrap();
-    let store = open(Path::new(&root));
+    // records are written to the mapping and by system calls in turn
+    let flush = [FlushDiskType::AsyncFlush, FlushDiskType::SyncFlush][(round / 2 % 2) as usize];
+    let store = open(Path::new(&root), flush);
     let mut out = std::io::stdout().lock();
     for n in round * 1_000_000.. {
         let queue_id = (n % QUEUES as u64) as i32;
@@ -92,7 +95,7 @@ fn nothing_acknowledged_is_lost() {
         }
         child.wait().unwrap();
         assert!(seen >= lines, "the child ended after {seen} messages");
-        let store = open(root.path());
+        let store = open(root.path(), FlushDiskType::AsyncFlush);
         check(&store, &acknowledged);
         store.close().unwrap();
         drop(store);

@@ -1,4 +1,5 @@
-//! What is done ahead of the appender, on a thread of its own: the next file, and the pages about to be written.
+//! What is done ahead of the appender, on a thread of its own: the next file, and the pages about to be written, or zeros where
+//! each message is synced.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use tracing::{debug, error, info};
 
 use super::segment::Segment;
 use super::segments::Segments;
+use super::zeros::{Granted, Zeros};
 use crate::files::named;
 use crate::mapping::{Mapping, Writer};
 
@@ -29,8 +31,9 @@ struct Shared {
     changed: Condvar,
     /// Physical offset at which the appender asks for more pages.
     ask_at: AtomicI64,
-    /// Pages are made present one by one.
-    single: AtomicBool,
+    /// Each message is synced.
+    synced: AtomicBool,
+    granted: Granted,
 }
 
 #[derive(Debug, Default)]
@@ -59,17 +62,24 @@ impl Ahead {
             state: Mutex::default(),
             changed: Condvar::new(),
             ask_at: AtomicI64::new(i64::MAX),
-            single: AtomicBool::new(false),
+            synced: AtomicBool::new(false),
+            granted: Granted::new(),
         });
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new().name("log-ahead".to_owned()).spawn(move || theirs.run())?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Whether each message is synced. A sync writes whole folios, which the kernel makes as large as 2 MiB where it reads ahead:
-    /// it makes them of single pages then.
-    pub(super) fn set_synced(&self, synced: bool) {
-        self.shared.single.store(synced, Ordering::Relaxed);
+    /// Whether each message is synced, from a position on. Only while nothing is appended.
+    pub(super) fn set_synced(&self, synced: bool, position: i64) {
+        self.shared.granted.set(synced.then_some(position));
+        self.shared.synced.store(synced, Ordering::Relaxed);
+    }
+
+    /// The appender is about to write up to a position: no zeros are written there from now on.
+    #[inline]
+    pub(super) fn claim(&self, end: i64) {
+        self.shared.granted.claim(end);
     }
 
     /// The file that starts at an offset, made before where possible.
@@ -134,6 +144,7 @@ impl Ahead {
 impl Shared {
     fn run(&self) {
         let mut window = LEAST_WINDOW;
+        let mut zeros = None;
         let mut last = Instant::now();
         let mut state = self.state.lock();
         loop {
@@ -144,7 +155,7 @@ impl Shared {
                 // pages ahead are dirty pages: many for an appender in a hurry, few for a slow one
                 window =
                     if last.elapsed() < HURRY { (window * 2).min(MOST_WINDOW) } else { LEAST_WINDOW.max(window / 2) };
-                MutexGuard::unlocked(&mut state, || self.populate(&mapping, start, position, window));
+                MutexGuard::unlocked(&mut state, || self.prepare(&mapping, start, position, window, &mut zeros));
                 last = Instant::now();
             } else if let Next::Wanted(start) = state.next {
                 if let Ok(made) = self.make(&mut state, start) {
@@ -157,14 +168,13 @@ impl Shared {
         }
     }
 
-    fn populate(&self, mapping: &Mapping, start: i64, position: usize, window: usize) {
-        // the pages of the window before were made present already
-        let from = position & !(PAGE - 1);
+    fn prepare(&self, mapping: &Mapping, start: i64, position: usize, window: usize, zeros: &mut Option<Zeros>) {
+        let is_synced = self.synced.load(Ordering::Relaxed);
+        let window = if is_synced { window.min(MOST_ZEROS) } else { window };
         let to = (position + window).min(mapping.len());
-        if from < to
-            && let Err(error) = self.make_present(mapping, from, to)
-        {
-            debug!(%error, "pages of the commit log are not made present ahead");
+        let prepared = if is_synced { self.write_zeros(zeros, start, to) } else { populate(mapping, position, to) };
+        if let Err(error) = prepared {
+            debug!(%error, "the commit log is not prepared ahead");
         }
         let half = mapping.len() / 2;
         let ask_at = match to {
@@ -176,15 +186,14 @@ impl Shared {
         self.ask_at.store(start.saturating_add(ask_at as i64), Ordering::Relaxed);
     }
 
-    fn make_present(&self, mapping: &Mapping, from: usize, to: usize) -> io::Result<()> {
-        if !self.single.load(Ordering::Relaxed) {
-            return mapping.populate(from, to);
+    fn write_zeros(&self, zeros: &mut Option<Zeros>, start: i64, to: usize) -> io::Result<()> {
+        zeros.take_if(|zeros| zeros.start() != start);
+        if zeros.is_none() {
+            // one that is gone is not written
+            let Some(segment) = self.segments.find(start) else { return Ok(()) };
+            *zeros = Some(Zeros::open(segment.path(), start, self.segments.file_size())?);
         }
-        mapping.set_read_ahead(from, to, false)?;
-        let populated = mapping.populate(from, to);
-        // whoever reads the file is not to go without for it
-        mapping.set_read_ahead(from, to, self.segments.reads_ahead())?;
-        populated
+        zeros.as_ref().map_or(Ok(()), |zeros| zeros.write(&self.granted, to))
     }
 
     /// Makes a file without holding the lock; who needs it meanwhile waits.
@@ -223,9 +232,17 @@ impl Shared {
     }
 }
 
+fn populate(mapping: &Mapping, position: usize, to: usize) -> io::Result<()> {
+    // the pages of the window before were made present already
+    let from = position & !(PAGE - 1);
+    if from < to { mapping.populate(from, to) } else { Ok(()) }
+}
+
 /// Pages made present at once, in bytes.
 const LEAST_WINDOW: usize = 1 << 20;
 const MOST_WINDOW: usize = 64 << 20;
+/// Zeros written at once, in bytes.
+const MOST_ZEROS: usize = 8 << 20;
 /// An appender that comes back within this time gets a larger window.
 const HURRY: Duration = Duration::from_millis(100);
 /// How long a full disk is not asked again.

@@ -8,10 +8,12 @@ use std::sync::atomic::Ordering;
 use apogee_remoting::message::properties::Properties;
 use apogee_remoting::message::record::{BLANK_HEAD, Draft, MAGIC_BLANK, Placement};
 use smallvec::SmallVec;
+use tracing::error;
 
 use super::CommitLog;
 use super::error::AppendError;
 use super::scan::are_properties;
+use super::segment::Segment;
 use crate::dispatch::{Known, Marks};
 use crate::mapping::Writer;
 use crate::queue::{Queue, is_queued};
@@ -66,11 +68,13 @@ pub(super) struct Appender {
     /// Physical offset of the next record.
     pub(super) position: i64,
     pub(super) last_timestamp: i64,
+    /// Each message is synced.
+    pub(super) synced: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Active {
-    pub(super) start: i64,
+    pub(super) segment: Arc<Segment>,
     pub(super) writer: Writer,
 }
 
@@ -90,7 +94,7 @@ impl CommitLog {
                 let mut appender = self.lock_for(size)?;
                 let placement = Self::place(&appender, &queue, offsets_of(draft), 0);
                 placement.write(buffer, self.options.property_crc);
-                appender.copy(buffer);
+                self.copy(&mut appender, buffer)?;
                 let stored = Appended::new(&placement, size);
                 if let (Some(known), Some(feed)) = (known, self.feed.get()) {
                     feed.begin().tell(&stored, queue, known);
@@ -131,7 +135,7 @@ impl CommitLog {
                     let placement = Self::place(&appender, queue, *offsets, start);
                     let record = &mut buffer[start..*end];
                     placement.write(record, self.options.property_crc);
-                    appender.copy(record);
+                    self.copy(&mut appender, record)?;
                     placed.push(Appended::new(&placement, end - start));
                     start = *end;
                 }
@@ -199,12 +203,34 @@ impl CommitLog {
         }
     }
 
+    /// Copies a record into the file. Where each message is synced a system call does it: the first write into a page of the
+    /// mapping after each sync would cost a fault, and where the page has neighbours they would be written with it.
+    ///
+    /// # Errors
+    /// The file cannot be written, and the log takes nothing any more.
+    pub(super) fn copy(&self, appender: &mut Appender, record: &[u8]) -> Result<(), AppendError> {
+        let Some(Active { segment, writer }) = &mut appender.active else { return Ok(()) };
+        self.ahead.claim(segment.start() + (writer.position() + record.len()) as i64);
+        if !appender.synced {
+            writer.write(record);
+            return Ok(());
+        }
+        writer.write_by_file(segment.file(), record).map_err(|error| {
+            error!(path = %segment.path().display(), %error,
+                "the commit log cannot be written: no message is taken until the broker is restarted");
+            let why: Arc<str> = error.to_string().into();
+            self.gate.break_down(Arc::clone(&why));
+            AppendError::Broken(why)
+        })
+    }
+
     /// Lets everyone see what was copied.
     pub(super) fn publish(&self, appender: &mut Appender, timestamp: i64) {
         let Some(active) = &mut appender.active else { return };
         active.writer.publish();
-        appender.position = active.start + active.writer.position() as i64;
-        self.ahead.advanced(active.writer.mapping(), active.start, active.writer.position());
+        let start = active.segment.start();
+        appender.position = start + active.writer.position() as i64;
+        self.ahead.advanced(active.writer.mapping(), start, active.writer.position());
         // the time after the position: who reads the time first gets one that the position covers
         self.written.store(appender.position, Ordering::Release);
         self.last_timestamp.store(timestamp, Ordering::Release);
@@ -236,10 +262,7 @@ impl CommitLog {
     /// Fills the rest of the file with a blank and goes on in the next one.
     #[cold]
     pub(super) fn roll(&self, appender: &mut Appender) -> Result<(), AppendError> {
-        let start = appender
-            .active
-            .as_ref()
-            .map_or(appender.position, |active| active.start + self.segments.file_size() as i64);
+        let start = appender.active.as_ref().map_or(appender.position, |active| active.segment.end());
         // first the new file: without one the old stays as it is, and smaller records may still fit
         let (segment, writer) = self.ahead.take(start).map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -250,19 +273,11 @@ impl CommitLog {
         if let Some(mut active) = appender.active.take() {
             active.blank();
         }
-        self.segments.push(segment);
+        let segment = self.segments.push(segment);
         self.ahead.opened(writer.mapping(), start, 0);
         appender.position = start;
-        appender.active = Some(Active { start, writer });
+        appender.active = Some(Active { segment, writer });
         Ok(())
-    }
-}
-
-impl Appender {
-    pub(super) fn copy(&mut self, record: &[u8]) {
-        if let Some(active) = &mut self.active {
-            active.writer.write(record);
-        }
     }
 }
 

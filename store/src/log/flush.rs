@@ -50,7 +50,7 @@ impl CommitLog {
     /// waits is told.
     fn flush_or_break_down(&self, syncing: MutexGuard<'_, ()>, least_pages: usize) {
         // after a failure nothing is tried again: a second sync may succeed without having written
-        if !self.gate.is_broken()
+        if !self.flushed.has_ended()
             && let Err(error) = self.flush(least_pages)
         {
             let why: Arc<str> = error.to_string().into();

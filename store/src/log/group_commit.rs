@@ -163,6 +163,11 @@ impl GroupCommit {
         }
     }
 
+    /// Whether nothing more will be reached.
+    pub(super) fn has_ended(&self) -> bool {
+        self.state.lock().ended.is_some()
+    }
+
     /// Lets the worker look whether there is something to do.
     pub(super) fn nudge(&self) {
         self.state.lock().nudged = true;

@@ -26,6 +26,7 @@ mod scan;
 mod segment;
 mod segments;
 mod stretch;
+mod zeros;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -96,15 +97,16 @@ impl CommitLog {
         let Found { end, last_timestamp, damage, .. } = found;
         let segments = Arc::new(segments);
         let ahead = Ahead::start(Arc::clone(&segments))?;
-        ahead.set_synced(options.changeable.synced);
+        ahead.set_synced(options.changeable.synced, end);
         let active = match segments.find(end) {
             Some(segment) => {
                 let writer = segment.map_for_writing((end - segment.start()) as usize)?;
                 ahead.opened(writer.mapping(), segment.start(), writer.position());
-                Some(Active { start: segment.start(), writer })
+                Some(Active { segment, writer })
             }
             None => None,
         };
+        let appender = Appender { active, position: end, last_timestamp, synced: options.changeable.synced };
         let several_processors = thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
         let log = Arc::new(Self {
             changeable: ArcSwap::from_pointee(options.changeable),
@@ -115,7 +117,7 @@ impl CommitLog {
             opened_at: end,
             is_damaged: AtomicBool::new(!damage.is_empty()),
             damage: ArcSwap::from_pointee(damage),
-            appender: Mutex::new(Appender { active, position: end, last_timestamp }),
+            appender: Mutex::new(appender),
             written: AtomicI64::new(end),
             last_timestamp: AtomicI64::new(last_timestamp),
             flushed: GroupCommit::new(end, several_processors),
@@ -157,7 +159,11 @@ impl CommitLog {
     pub fn change(&self, changeable: Changeable) {
         self.max_body_size.store(changeable.max_body_size, Ordering::Relaxed);
         self.wake_flush.store(changeable.wake_flush, Ordering::Relaxed);
-        self.ahead.set_synced(changeable.synced);
+        {
+            let mut appender = self.appender.lock();
+            appender.synced = changeable.synced;
+            self.ahead.set_synced(changeable.synced, appender.position);
+        }
         self.changeable.store(Arc::new(changeable));
         // it may sleep for an interval that no longer holds
         self.flushed.nudge();
@@ -187,7 +193,7 @@ impl CommitLog {
         self.gate.check()
     }
 
-    /// Whether a sync failed since the start.
+    /// Whether a write or a sync failed since the start.
     pub fn is_broken(&self) -> bool {
         self.gate.is_broken()
     }

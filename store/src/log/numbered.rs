@@ -75,7 +75,7 @@ impl CommitLog {
                 buffer[at..at + value.len()].copy_from_slice(value.as_bytes());
                 let placement = place(&appender);
                 placement.write(buffer, self.options.property_crc);
-                appender.copy(buffer);
+                self.copy(&mut appender, buffer)?;
                 self.publish(&mut appender, placement.store_timestamp);
                 drop(appender);
                 self.appended(buffer);

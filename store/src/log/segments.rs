@@ -180,16 +180,18 @@ impl Segments {
     }
 
     /// Adds the next file. Of the older ones, only the newest stay mapped. Only the log's appender calls it.
-    pub(super) fn push(&self, segment: Segment) {
+    pub(super) fn push(&self, segment: Segment) -> Arc<Segment> {
         if !self.reads_ahead() {
             segment.set_read_ahead(false);
         }
         let mut list = Vec::clone(&self.list.load());
-        list.push(Arc::new(segment));
+        let segment = Arc::new(segment);
+        list.push(Arc::clone(&segment));
         for old in list.iter().rev().skip(MAPPED) {
             old.unmap();
         }
         self.list.store(Arc::new(list));
+        segment
     }
 
     /// Forgets the first file. Only with the appender's lock held, which keeps others from changing the list.

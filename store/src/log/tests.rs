@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicI64;
 use std::time::{Duration, Instant};
 
-use apogee_config::MessageStoreConfig;
+use apogee_config::{FlushDiskType, MessageStoreConfig};
 use apogee_remoting::message::record::{Draft, Entry, LEAST_SIZE, MAGIC_BLANK, Record};
 use tempfile::TempDir;
 
@@ -542,7 +542,9 @@ fn few_pages_wait_for_more_or_for_the_thorough_interval() {
 async fn all_who_wait_at_once_are_flushed() {
     let fixture = Fixture::new();
     let never = MessageStoreConfig { flush_interval_commit_log: i32::MAX, ..MessageStoreConfig::default() };
-    for config in [never, MessageStoreConfig { flush_interval_commit_log: 1, ..MessageStoreConfig::default() }] {
+    let synced = MessageStoreConfig { flush_disk_type: FlushDiskType::SyncFlush, ..never.clone() };
+    let soon = MessageStoreConfig { flush_interval_commit_log: 1, ..MessageStoreConfig::default() };
+    for config in [never, synced, soon] {
         let log = fixture.open_with(RecoverFrom::default(), config);
         let queue = fixture.queue();
         let tasks = (0..16).map(|task| {

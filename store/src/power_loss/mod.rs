@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use apogee_config::MessageStoreConfig;
+use apogee_config::{FlushDiskType, MessageStoreConfig};
 use fastrand::Rng;
 
 use crate::files::watch::Watch;
@@ -115,6 +115,7 @@ fn config(root: &Path, rng: &mut Rng) -> MessageStoreConfig {
         max_hash_slot_num: 40,
         max_index_num: 120,
         max_message_size: 4096,
+        flush_disk_type: [FlushDiskType::AsyncFlush, FlushDiskType::SyncFlush][rng.usize(..2)],
         flush_interval_commit_log: [1, 5, 500][rng.usize(..3)],
         flush_interval_consume_queue: [1, 4, 1000][rng.usize(..3)],
         flush_consume_queue_thorough_interval: [1, 10][rng.usize(..2)],
