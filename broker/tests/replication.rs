@@ -10,6 +10,8 @@ use apogee_remoting::protocol::pull::PullMessageResponseHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
 use harness::replication::{caught_up, ha_port, log_end, slave, status};
 use harness::{TestBroker, TestNameServer, pull_header, send_header};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 fn pull(topic: &str) -> Command {
     TestBroker::request(RequestCode::PULL_MESSAGE, &pull_header("G", topic))
@@ -200,6 +202,20 @@ async fn the_address_for_slaves_is_that_of_broker_ip2_or_what_the_slave_is_told(
     master.send("T", 0, "z").await;
     caught_up(&master, &slave).await;
     slave.stop().await;
+    master.stop().await;
+}
+
+#[tokio::test]
+async fn how_slaves_are_fed_is_changed_at_run_time() {
+    let master = TestBroker::start().await;
+    for _ in 0..10 {
+        master.send("T", 0, "x").await;
+    }
+    let change = Command::request(RequestCode::UPDATE_BROKER_CONFIG);
+    master.ok(change.with_body("haTransferBatchSize=100\n".to_owned())).await;
+    let mut slave = TcpStream::connect(("127.0.0.1", ha_port(&master))).await.unwrap();
+    slave.write_i64(1).await.unwrap();
+    assert_eq!((slave.read_i64().await.unwrap(), slave.read_i32().await.unwrap()), (1, 100));
     master.stop().await;
 }
 

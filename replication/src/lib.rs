@@ -10,4 +10,4 @@ pub mod protocol;
 mod rate;
 pub mod slave;
 
-pub use options::Options;
+pub use options::{CurrentOptions, Options};

@@ -1,11 +1,13 @@
 //! What replication takes from the configuration.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use apogee_config::MessageStoreConfig;
+use parking_lot::Mutex;
 
 /// Settings of both sides; the names in the comments are the configuration's keys.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// After so long without anything to say, either side sends where it is (haSendHeartbeatInterval).
     pub heartbeat: Duration,
@@ -32,5 +34,27 @@ impl Options {
                 .then(|| u64::try_from(config.max_ha_transfer_byte_in_second).unwrap_or(0).max(1)),
             is_urgent: config.broker_role == apogee_config::BrokerRole::SyncMaster,
         }
+    }
+}
+
+/// Options that may be changed while slaves are served or a master is followed; each transfer looks at them.
+#[derive(Clone, Debug)]
+pub struct CurrentOptions(Arc<Mutex<Options>>);
+
+impl CurrentOptions {
+    /// As they are now.
+    pub fn get(&self) -> Options {
+        *self.0.lock()
+    }
+
+    /// Changes them; what waits already, waits as it was told.
+    pub fn set(&self, options: Options) {
+        *self.0.lock() = options;
+    }
+}
+
+impl From<Options> for CurrentOptions {
+    fn from(options: Options) -> Self {
+        Self(Arc::new(Mutex::new(options)))
     }
 }

@@ -28,6 +28,7 @@ pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
     let permission_changed = changed("brokerPermission");
     tracing::info!(keys = ?update.changed, "configuration changed");
     broker.store.change(&update.settings.store);
+    broker.replication.change(&update.settings.store);
     broker.settings.store(Arc::new(update.settings));
     version.advance(0, broker.now());
     if permission_changed {

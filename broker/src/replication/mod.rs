@@ -15,11 +15,11 @@ mod status;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-use apogee_config::{BrokerRole, BrokerSettings};
+use apogee_config::{BrokerRole, BrokerSettings, MessageStoreConfig};
 use apogee_remoting::protocol::register::RegisterBrokerResponseHeader;
-use apogee_replication::Options;
 use apogee_replication::master::Master;
 use apogee_replication::slave::Replica;
+use apogee_replication::{CurrentOptions, Options};
 use apogee_store::Store;
 use tokio::sync::watch;
 
@@ -37,6 +37,7 @@ pub(crate) const MASTER_ID: i64 = 0;
 
 /// This broker's part in replication.
 pub(crate) struct Replication {
+    options: CurrentOptions,
     /// Serves the slaves of this broker; a slave may have some, too.
     pub(crate) master: Master,
     /// Follows a master, if this is a slave.
@@ -60,7 +61,7 @@ pub(crate) struct Replication {
 impl Replication {
     /// The part that the configuration says.
     pub(crate) fn new(settings: &BrokerSettings, store: &Arc<Store>) -> Self {
-        let options = Options::from_config(&settings.store);
+        let options = CurrentOptions::from(Options::from_config(&settings.store));
         let fixed = settings.store.ha_master_address.as_deref().filter(|address| address.len() >= SHORTEST_ADDRESS);
         let is_fixed = fixed.is_some();
         let is_slave = settings.store.broker_role == BrokerRole::Slave;
@@ -71,7 +72,8 @@ impl Replication {
             replica
         });
         Self {
-            master: Master::new(Arc::clone(store), options),
+            master: Master::new(Arc::clone(store), options.clone()),
+            options,
             replica,
             master_address: watch::Sender::new(None),
             is_fixed,
@@ -81,6 +83,11 @@ impl Replication {
             sent_elsewhere: AtomicUsize::new(0),
             initial_max_offset: store.max_physical_offset(),
         }
+    }
+
+    /// Takes over a changed configuration.
+    pub(crate) fn change(&self, config: &MessageStoreConfig) {
+        self.options.set(Options::from_config(config));
     }
 
     /// Takes what a name server says of the master of this broker.

@@ -78,7 +78,7 @@ impl Master {
     async fn feed(&self, stream: TcpStream, address: SocketAddr) -> Result<(), Lost> {
         stream.set_nodelay(true)?;
         let stream = Arc::new(stream);
-        let mut reports = Reports::new(&stream, self.options.silence);
+        let mut reports = Reports::new(&stream, &self.options);
         let asked = reports.next().await?;
         let (min, max) = (self.store.min_physical_offset(), self.store.max_physical_offset());
         let from = start(asked, min, max, self.store.log_file_size())?;

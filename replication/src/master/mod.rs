@@ -15,20 +15,20 @@ use tokio::time::timeout;
 pub use listen::bind;
 pub use slaves::{Acknowledged, Slave, Slaves};
 
-use crate::Options;
+use crate::CurrentOptions;
 
 /// Serves slaves.
 #[derive(Clone)]
 pub struct Master {
     store: Arc<Store>,
-    options: Options,
+    options: CurrentOptions,
     slaves: Arc<Slaves>,
 }
 
 impl Master {
     /// A master of what is in the store.
-    pub fn new(store: Arc<Store>, options: Options) -> Self {
-        Self { store, options, slaves: Arc::default() }
+    pub fn new(store: Arc<Store>, options: impl Into<CurrentOptions>) -> Self {
+        Self { store, options: options.into(), slaves: Arc::default() }
     }
 
     /// The slaves that are connected.

@@ -1,12 +1,12 @@
 //! What a slave says.
 
 use std::io;
-use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::slaves::Joined;
+use crate::CurrentOptions;
 use crate::master::listen::Lost;
 use crate::protocol::ReportReader;
 
@@ -14,17 +14,18 @@ use crate::protocol::ReportReader;
 pub(super) struct Reports<'a> {
     stream: &'a TcpStream,
     reader: ReportReader,
-    silence: Duration,
+    options: &'a CurrentOptions,
 }
 
 impl<'a> Reports<'a> {
-    pub(super) fn new(stream: &'a TcpStream, silence: Duration) -> Self {
-        Self { stream, reader: ReportReader::default(), silence }
+    pub(super) fn new(stream: &'a TcpStream, options: &'a CurrentOptions) -> Self {
+        Self { stream, reader: ReportReader::default(), options }
     }
 
     /// The last report of those that are there, when there is one.
     pub(super) async fn next(&mut self) -> Result<i64, Lost> {
-        timeout(self.silence, self.read()).await.map_err(|_| Lost::Silent(self.silence))?
+        let silence = self.options.get().silence;
+        timeout(silence, self.read()).await.map_err(|_| Lost::Silent(silence))?
     }
 
     async fn read(&mut self) -> Result<i64, Lost> {

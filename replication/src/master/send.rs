@@ -12,13 +12,13 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::listen::Lost;
 use super::slaves::Slave;
-use crate::Options;
 use crate::protocol::Transfer;
+use crate::{CurrentOptions, Options};
 
 /// One slave's stream. It holds no more of the log than the transfer under way, however slow the slave is.
 pub(super) struct Sender<'a> {
     pub(super) store: &'a Store,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a CurrentOptions,
     pub(super) slave: &'a Slave,
     pub(super) stream: &'a Arc<TcpStream>,
 }
@@ -26,14 +26,15 @@ pub(super) struct Sender<'a> {
 impl Sender<'_> {
     /// Sends the log from `position` on, until the slave is lost.
     pub(super) async fn run(self, mut position: i64) -> Result<(), Lost> {
-        let limit = self.options.bytes_per_second;
-        let batch = limit.map_or(self.options.batch, |limit| self.options.batch.min(limit as usize));
         let mut last = Instant::now();
         let mut has_sent = false;
         loop {
-            while let Some(wait) = limit.and_then(|limit| self.slave.rate.wait(limit)) {
+            let Options { heartbeat, batch, bytes_per_second, is_urgent, .. } = self.options.get();
+            if let Some(wait) = bytes_per_second.and_then(|limit| self.slave.rate.wait(limit)) {
                 sleep(wait).await;
+                continue;
             }
+            let batch = bytes_per_second.map_or(batch, |limit| batch.min(limit as usize));
             let stretch = self.store.log_stretch(position, batch).map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => Lost::FellBehind(position),
                 _ => Lost::Io(error),
@@ -44,11 +45,11 @@ impl Sender<'_> {
                 self.slave.sending(position);
                 self.send(head, stretch).await?;
                 (last, has_sent) = (Instant::now(), true);
-            } else if has_sent && !self.options.is_urgent {
+            } else if has_sent && !is_urgent {
                 // Under load, appends would wake this task for nearly every message.
                 sleep(NAP).await;
                 has_sent = false;
-            } else if timeout_at(last + self.options.heartbeat, self.store.log_grown(position)).await.is_err() {
+            } else if timeout_at(last + heartbeat, self.store.log_grown(position)).await.is_err() {
                 self.write(Transfer { offset: position, size: 0 }, &[]).await?;
                 last = Instant::now();
             }

@@ -15,13 +15,13 @@ use tracing::{debug, error, info};
 pub use session::Lost;
 pub use status::Status;
 
-use crate::Options;
+use crate::CurrentOptions;
 use session::Session;
 
 /// A store that follows a master.
 pub struct Replica {
     store: Arc<Store>,
-    options: Options,
+    options: CurrentOptions,
     master: watch::Sender<Option<String>>,
     status: Status,
 }
@@ -37,8 +37,8 @@ pub enum Fit {
 
 impl Replica {
     /// A store that follows nobody yet.
-    pub fn new(store: Arc<Store>, options: Options) -> Self {
-        Self { store, options, master: watch::Sender::new(None), status: Status::default() }
+    pub fn new(store: Arc<Store>, options: impl Into<CurrentOptions>) -> Self {
+        Self { store, options: options.into(), master: watch::Sender::new(None), status: Status::default() }
     }
 
     /// Follows the master whose port for slaves is at `address` (`host:port`), or nobody.

@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tracing::warn;
 
 use super::{Fit, Status};
-use crate::Options;
 use crate::protocol::{Entries, NoRecord, Part, Transfer, TransferError, TransferReader, encode_report};
+use crate::{CurrentOptions, Options};
 
 /// Why a master is no longer followed.
 #[derive(Debug, Error)]
@@ -54,7 +54,7 @@ pub enum Lost {
 /// A connection, and what came over it that is not in the log yet.
 pub(super) struct Session<'a> {
     store: &'a Store,
-    options: &'a Options,
+    options: &'a CurrentOptions,
     status: &'a Status,
     stream: TcpStream,
     fit: Fit,
@@ -74,7 +74,7 @@ impl<'a> Session<'a> {
     /// Connects to the master at `address`.
     pub(super) async fn open(
         store: &'a Store,
-        options: &'a Options,
+        options: &'a CurrentOptions,
         status: &'a Status,
         address: &str,
         fit: Fit,
@@ -111,13 +111,14 @@ impl<'a> Session<'a> {
         self.report().await?;
         let mut last_read = Instant::now();
         loop {
+            let Options { heartbeat, silence, .. } = self.options.get();
             tokio::select! {
                 readable = self.stream.readable() => readable?,
-                () = sleep_until(self.last_written + self.options.heartbeat) => {
+                () = sleep_until(self.last_written + heartbeat) => {
                     self.report().await?;
                     continue;
                 }
-                () = sleep_until(last_read + self.options.silence) => return Err(Lost::Silent(self.options.silence)),
+                () = sleep_until(last_read + silence) => return Err(Lost::Silent(silence)),
             }
             self.received.reserve(READ);
             match self.stream.try_read_buf(&mut self.received) {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use apogee_config::{BrokerRole, MessageStoreConfig};
 use apogee_remoting::message::record::Draft;
-use apogee_replication::Options;
 use apogee_replication::master::{self, Master};
 use apogee_replication::slave::{Fit, Replica};
+use apogee_replication::{CurrentOptions, Options};
 use apogee_store::{GetRequest, Hooks, Store};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -112,7 +112,7 @@ impl Serving {
         Self::with(node, options()).await
     }
 
-    pub async fn with(node: &Node, options: Options) -> Self {
+    pub async fn with(node: &Node, options: impl Into<CurrentOptions>) -> Self {
         let listener = master::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let master = Master::new(Arc::clone(&node.store), options);

@@ -90,3 +90,36 @@ async fn a_slave_says_where_it_is_and_comes_back_later_each_time() {
 
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What answers where a slave looks for its master may be anything.
+#[tokio::test]
+async fn what_is_no_master_gives_a_slave_nothing_and_is_tried_again() {
+    let last_file = i64::MAX / i64::from(FILE) * i64::from(FILE);
+    let transfer = |offset, size, body: &[u8]| [&Transfer { offset, size }.encode()[..], body].concat();
+    let answers = [
+        b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n".to_vec(),
+        transfer(0, -1, b""),
+        transfer(0, i32::MAX, &vec![0xAA; 100_000]),
+        transfer(last_file, 0, b""),
+        transfer(last_file, 200, &[0x55; 200]),
+        transfer(i64::MAX - 300, 300, &[0; 300]),
+        transfer(i64::MAX / 2, 0, &transfer(i64::MAX / 2, 300, &[0; 300])),
+    ];
+    let each = answers.map(|answer| async move {
+        let slave = Node::new();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let following = Following::start(&slave, &listener.local_addr().unwrap().to_string(), Fit::Unknown);
+        for _ in 0..2 {
+            let (mut stream, at) = next(&listener).await;
+            assert_eq!(at, 0, "{answer:?}");
+            // It may leave before it has read all.
+            let _ = stream.write_all(&answer).await;
+            left(stream).await;
+        }
+        assert_eq!(slave.store.max_physical_offset(), 0, "{answer:?}");
+        following.stop().await;
+    });
+    for answered in each.map(tokio::spawn) {
+        answered.await.unwrap();
+    }
+}

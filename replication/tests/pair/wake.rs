@@ -14,7 +14,7 @@ use crate::pair::{Following, Node, Serving, assert_same, caught_up, draft, until
 async fn every_send_is_woken_by_the_report_that_it_waits_for() {
     let far = Options { heartbeat: Duration::from_hours(1), silence: Duration::from_hours(2), ..urgent() };
     let (master, slave) = (Node::large(), Node::large());
-    let serving = Serving::with(&master, far.clone()).await;
+    let serving = Serving::with(&master, far).await;
     let following = Following::with(&slave, &serving.address, Fit::Proved, far);
     until("the slave is there", || !serving.master.slaves().list().is_empty()).await;
     // One that finds everybody asleep each time, and many that meet others at work.

@@ -3,8 +3,8 @@
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use apogee_replication::Options;
 use apogee_replication::protocol::encode_report;
+use apogee_replication::{CurrentOptions, Options};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -95,6 +95,27 @@ async fn no_slave_gets_more_in_a_second_than_it_may() {
         length += body.len();
     }
     assert!(begin.elapsed() >= Duration::from_secs(1), "{length} bytes in {:?}", begin.elapsed());
+}
+
+#[tokio::test]
+async fn changed_options_hold_from_the_next_transfer_on() {
+    let master = Node::new();
+    master.append(50);
+    let options = CurrentOptions::from(Options { bytes_per_second: Some(1000), ..patient() });
+    let serving = Serving::with(&master, options.clone()).await;
+    let mut slave = connect(&serving, 1).await;
+    let mut log = transfer(&mut slave).await.1;
+    assert_eq!(log.len(), 1000);
+    options.set(Options { batch: 100, ..patient() });
+    let mut sizes = Vec::new();
+    while (log.len() as i64) < master.store.max_physical_offset() - 1 {
+        let body = transfer(&mut slave).await.1;
+        sizes.push(body.len());
+        log.extend(body);
+    }
+    // One may be on its way by then.
+    assert!(sizes.iter().filter(|size| **size > 100).count() <= 1, "{sizes:?}");
+    assert!(log == master.log_from(1));
 }
 
 #[tokio::test]
