@@ -404,6 +404,26 @@ fn queues_and_index_that_cannot_be_written_are_completed_later() {
     }
 }
 
+/// What a full disk still has can be read after a restart, and there is room for messages in the last file.
+#[test]
+fn a_store_that_was_closed_opens_on_a_full_disk() {
+    let fixture = Fixture::new(Errno::NOSPC, |act, path| {
+        matches!(act, Act::Write | Act::Allocate) && path.file_name().is_some_and(|name| name == "abort")
+    });
+    let store = fixture.open();
+    append(&store, 0).unwrap();
+    store.close().unwrap();
+    drop(store);
+    fixture.refuse(true);
+    let store = fixture.open();
+    let abort = fixture.root.path().join("abort");
+    assert!(abort.exists());
+    append(&store, 1).unwrap();
+    has_all(&store, 2);
+    store.close().unwrap();
+    assert!(!abort.exists());
+}
+
 /// What was synced in vain counts as not synced, whatever a later sync says.
 #[test]
 fn queues_and_index_that_cannot_be_synced_leave_no_clean_stop() {

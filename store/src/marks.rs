@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -102,10 +102,14 @@ impl AbortMark {
         self.path.try_exists()
     }
 
-    /// Sets the mark, on disk when this returns.
+    /// Sets the mark, on disk when this returns. On a full disk it is empty: it stands for the same, and who has a store may
+    /// read it.
     pub fn set(&self) -> io::Result<()> {
         let written = File::create(&self.path).and_then(|file| {
-            files::write_all_at(&file, std::process::id().to_string().as_bytes(), 0)?;
+            match files::write_all_at(&file, std::process::id().to_string().as_bytes(), 0) {
+                Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {}
+                written => written?,
+            }
             files::sync(&file)
         });
         written.map_err(files::named(&self.path))?;

@@ -393,3 +393,29 @@ fn records_that_are_in_no_queue_leave_no_hole() {
     assert_eq!(bodies(&store, 0), expected);
     assert_eq!(append(&store, 0, b"next").unwrap().queue_offset, 6);
 }
+
+/// Files of queues are never mapped, whatever is done with them; how many stay open is bounded (`queue::descriptors`).
+#[test]
+fn queues_are_no_mapped_files() {
+    const QUEUES: i32 = 30;
+    let root = tempfile::tempdir().unwrap();
+    let send_to_all = |store: &Store| {
+        for queue_id in 0..QUEUES {
+            append(store, queue_id, b"x").unwrap();
+        }
+    };
+    let store = open(root.path());
+    send_to_all(&store);
+    store.close().unwrap();
+    drop(store);
+    let store = open(root.path());
+    send_to_all(&store);
+    for queue_id in 0..QUEUES {
+        assert_eq!(bodies(&store, queue_id), [b"x", b"x"]);
+        assert!(root.path().join(format!("consumequeue/T/{queue_id}")).exists());
+    }
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let of_store: Vec<_> = maps.lines().filter(|line| line.contains(root.path().to_str().unwrap())).collect();
+    assert!(of_store.iter().all(|line| !line.contains("/consumequeue/")) && of_store.len() < 20, "{of_store:?}");
+    store.close().unwrap();
+}
