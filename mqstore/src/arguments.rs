@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{RangedI64ValueParser, RangedU64ValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::layout::parse_time;
@@ -48,19 +49,19 @@ pub(crate) struct StoreOptions {
     #[arg(long, value_name = "DIRECTORIES", value_delimiter = ',')]
     pub(crate) commit_log: Vec<PathBuf>,
     /// Bytes of a commit-log file (mappedFileSizeCommitLog) [default: detected]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = size::<usize>())]
     pub(crate) log_file_size: Option<usize>,
     /// Bytes of a consume-queue file (mappedFileSizeConsumeQueue) [default: detected]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = size::<u64>())]
     pub(crate) queue_file_size: Option<u64>,
     /// Bytes of a file of a batch queue (mapperFileSizeBatchConsumeQueue) [default: detected]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = size::<u64>())]
     pub(crate) batch_queue_file_size: Option<u64>,
     /// Bytes of a file of a queue's extension (mappedFileSizeConsumeQueueExt) [default: detected]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = size::<u64>())]
     pub(crate) extension_file_size: Option<u64>,
     /// Slots of an index file (maxHashSlotNum) [default: detected]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = size::<usize>())]
     pub(crate) index_slots: Option<usize>,
 }
 
@@ -87,7 +88,7 @@ pub(crate) struct LsArguments {
 #[derive(Debug, Default, Args)]
 pub(crate) struct Selection {
     /// From this physical offset on
-    #[arg(long, value_name = "OFFSET")]
+    #[arg(long, value_name = "OFFSET", value_parser = offset())]
     pub(crate) offset: Option<i64>,
     /// Of this topic
     #[arg(long)]
@@ -96,10 +97,10 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "ID", requires = "topic")]
     pub(crate) queue: Option<i32>,
     /// From this queue offset on
-    #[arg(long, value_name = "OFFSET", requires = "queue")]
+    #[arg(long, value_name = "OFFSET", requires = "queue", value_parser = offset())]
     pub(crate) from: Option<i64>,
     /// Before this queue offset
-    #[arg(long, value_name = "OFFSET", requires = "queue")]
+    #[arg(long, value_name = "OFFSET", requires = "queue", value_parser = offset())]
     pub(crate) to: Option<i64>,
     /// With this word among their KEYS
     #[arg(long)]
@@ -155,7 +156,7 @@ pub(crate) struct TruncateArguments {
     /// storePathRootDir
     pub(crate) dir: PathBuf,
     /// Physical offset of the first record that goes
-    #[arg(long, value_name = "OFFSET")]
+    #[arg(long, value_name = "OFFSET", value_parser = offset())]
     pub(crate) at: i64,
     /// Do it; without, only what would be lost is told
     #[arg(long)]
@@ -209,4 +210,14 @@ pub(crate) struct DiffArguments {
     pub(crate) commit_log_b: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreOptions,
+}
+
+/// An offset: no log and no queue reaches further.
+fn offset() -> RangedI64ValueParser<i64> {
+    RangedI64ValueParser::new().range(0..=i64::MAX / 2)
+}
+
+/// What the configuration has as a positive `int`.
+fn size<T: TryFrom<u64> + Clone + Send + Sync>() -> RangedU64ValueParser<T> {
+    RangedU64ValueParser::new().range(1..=i32::MAX as u64)
 }

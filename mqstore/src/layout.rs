@@ -35,7 +35,7 @@ impl Layout {
     /// The store in `root`.
     ///
     /// # Errors
-    /// There is no such directory, or the configuration cannot be read.
+    /// There is no such directory, it holds no store, or the configuration cannot be read.
     pub(crate) fn new(root: &Path, options: &StoreOptions) -> Result<Self, Error> {
         if !root.is_dir() {
             return Err(Error::refused(format!(
@@ -52,6 +52,18 @@ impl Layout {
         } else {
             options.commit_log.clone()
         };
+        let holds = |name: &str| root.join(name).exists();
+        if !log_directories.iter().any(|directory| directory.is_dir())
+            && (!options.commit_log.is_empty() || !["consumequeue", "checkpoint", "lock"].into_iter().any(holds))
+        {
+            let named: Vec<_> = log_directories.iter().map(|directory| directory.display().to_string()).collect();
+            return Err(Error::refused(format!(
+                "{}: no store: there is no {}: storePathRootDir is expected, the one with commitlog in it, and --commit-log or -c \
+                 where that lies elsewhere",
+                root.display(),
+                named.join(" and no ")
+            )));
+        }
         let configured = options.config.is_some();
         Ok(Self { root: root.to_owned(), log_directories, config, configured, options: options.clone() })
     }

@@ -5,6 +5,7 @@ mod harness;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use apogee_remoting::message::record::entries;
 use harness::{Golden, contents, lines, mqstore};
@@ -181,4 +182,58 @@ fn what_is_no_store_is_refused_in_one_line() {
     let ended = mqstore(&["verify", "/nowhere/at/all"]);
     assert_eq!((ended.status, ended.err.lines().count()), (2, 1), "{}", ended.err);
     assert!(ended.err.contains("storePathRootDir"), "{}", ended.err);
+
+    // A directory one too high or too low: all is well with nothing, and a repair would begin a store there.
+    let golden = Golden::unpack("plain-5x");
+    let (above, below) = (golden.beside(""), golden.path().join("commitlog").display().to_string());
+    for directory in [&above, &below] {
+        let before = contents(Path::new(directory));
+        for command in ["info", "ls", "cat", "verify", "rebuild"] {
+            let ended = mqstore(&[command, directory]);
+            assert_eq!(ended.status, 2, "{command} {directory}");
+            assert!(ended.err.contains("there is no") && ended.err.contains("storePathRootDir"), "{}", ended.err);
+        }
+        assert_eq!(mqstore(&["salvage", directory, &golden.beside("new")]).status, 2);
+        assert_eq!(mqstore(&["diff", &golden.dir(), directory]).status, 2);
+        assert_eq!(contents(Path::new(directory)), before);
+    }
+    let ended = mqstore(&["verify", &golden.dir(), "--commit-log", &above, "--commit-log", "/nowhere/at/all"]);
+    assert_eq!(ended.status, 1, "{}", ended.out);
+    assert_eq!(mqstore(&["verify", &golden.dir(), "--commit-log", "/nowhere/at/all"]).status, 2);
+}
+
+/// Numbers that no store has, in arguments and in names of files.
+#[test]
+fn numbers_out_of_range_are_refused() {
+    let golden = Golden::unpack("plain-5x");
+    let dir = golden.dir();
+    for number in ["-1", "4611686018427387904", "9223372036854775807", "-9223372036854775808", "99999999999999999999"] {
+        for command in
+            ["cat --offset", "truncate --at", "cat --topic T --queue 0 --from", "cat --topic T --queue 0 --to"]
+        {
+            let (command, last) = command.split_once(' ').unwrap();
+            let mut arguments = vec![command, &dir];
+            let last = format!("{last}={number}");
+            arguments.extend(last.split(' '));
+            let ended = mqstore(&arguments);
+            assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{arguments:?}");
+            assert!(ended.err.contains(number) && !ended.err.contains("panicked"), "{}", ended.err);
+        }
+    }
+    let last = format!("--offset={}", i64::MAX / 2);
+    assert_eq!(mqstore(&["cat", &dir, &last]).well(), "");
+    for key in ["log-file-size", "queue-file-size", "batch-queue-file-size", "extension-file-size", "index-slots"] {
+        for number in ["0", "2147483648", "18446744073709551615"] {
+            let ended = mqstore(&["verify", &dir, &format!("--{key}={number}")]);
+            assert_eq!(ended.status, 2, "{key} {number}: {}", ended.err);
+        }
+    }
+    let before = mqstore(&["verify", &dir]).well();
+    let last = i64::MAX / 262_144 * 262_144;
+    let first = |directory: &Path| fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
+    let queue = first(&first(&golden.path().join("consumequeue")));
+    for directory in [&golden.path().join("commitlog"), &queue] {
+        fs::write(directory.join(format!("{last:020}")), [0; 100]).unwrap();
+    }
+    assert_eq!(mqstore(&["verify", &dir]).well(), before);
 }

@@ -23,6 +23,7 @@ mod store;
 
 pub use checkpoint::{Checkpoint, Positions};
 pub use dispatch::{Arrival, ArrivalListener, BitMaps, Marks};
+pub use files::first_byte;
 #[cfg(any(test, feature = "watch"))]
 pub use files::watch;
 pub use index::IndexKind;

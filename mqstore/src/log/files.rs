@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apogee_store::first_byte;
 use parking_lot::Mutex;
 use rustix::io::Errno;
 
@@ -157,7 +158,7 @@ fn list(directory: &Path, into: &mut Vec<LogFile>) -> io::Result<()> {
     };
     for entry in entries {
         let entry = entry?;
-        if let Some(start) = entry.file_name().to_str().and_then(numbered)
+        if let Some(start) = first_byte(&entry.file_name())
             && let metadata = entry.metadata()?
             && metadata.is_file()
         {
@@ -165,11 +166,6 @@ fn list(directory: &Path, into: &mut Vec<LogFile>) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The number that a file of 20 digits is named by.
-pub(crate) fn numbered(name: &str) -> Option<i64> {
-    (name.len() == 20 && name.bytes().all(|byte| byte.is_ascii_digit())).then(|| name.parse().ok())?
 }
 
 fn detected_size(files: &[LogFile]) -> usize {

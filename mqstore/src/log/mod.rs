@@ -4,6 +4,6 @@ mod files;
 mod source;
 mod walk;
 
-pub(crate) use files::{LogFiles, numbered};
+pub(crate) use files::LogFiles;
 pub(crate) use source::LogSource;
 pub(crate) use walk::{Entry, Walk};

@@ -5,11 +5,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use apogee_store::first_byte;
 use apogee_store::queue::QueueKind;
 
 use super::reader::QueueReader;
 use crate::error::{Error, at};
-use crate::log::numbered;
 
 /// Bytes of the files of simple queues, batch queues and extensions, as far as they are known.
 #[derive(Clone, Copy, Debug, Default)]
@@ -168,7 +168,7 @@ pub(super) fn list(directory: &Path) -> Result<Vec<(i64, u64)>, Error> {
     let mut files = Vec::new();
     for entry in entries {
         let entry = entry.map_err(at(directory))?;
-        if let Some(start) = entry.file_name().to_str().and_then(numbered) {
+        if let Some(start) = first_byte(&entry.file_name()) {
             files.push((start, entry.metadata().map_err(at(&entry.path()))?.len()));
         }
     }

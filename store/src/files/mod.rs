@@ -5,6 +5,7 @@
 #[cfg(any(test, feature = "watch"))]
 pub mod watch;
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt;
@@ -18,6 +19,13 @@ use crate::mapping::Mapping;
 /// Adds the name of the file to what the system said.
 pub(crate) fn named(path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// The place of the first byte of a file of the log or of a queue, which its name says in 20 digits. Names beyond half of the
+/// range are none, so that no sum with sizes leaves it.
+pub fn first_byte(name: &OsStr) -> Option<i64> {
+    let name = name.to_str().filter(|name| name.len() == 20 && name.bytes().all(|byte| byte.is_ascii_digit()))?;
+    name.parse().ok().filter(|start| *start <= i64::MAX / 2)
 }
 
 /// Writes bytes at a place of a file.

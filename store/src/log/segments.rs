@@ -12,7 +12,7 @@ use tracing::{info, warn};
 
 use super::directories::Directories;
 use super::segment::{Segment, file_name};
-use crate::files::create_directories;
+use crate::files::{create_directories, first_byte};
 
 /// The log's files, in one or several directories.
 #[derive(Debug)]
@@ -217,11 +217,7 @@ impl Segments {
 fn list(directory: &Path, into: &mut Vec<(i64, PathBuf)>) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        if name.len() == 20
-            && name.bytes().all(|byte| byte.is_ascii_digit())
-            && let Ok(start) = name.parse()
+        if let Some(start) = first_byte(&entry.file_name())
             && !entry.file_type()?.is_dir()
         {
             into.push((start, entry.path()));

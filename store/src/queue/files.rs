@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::layout::Layout;
 use super::shared::Shared;
-use crate::files::{named, open_at_once, read_at_once, read_exact_at, remove, sync, sync_directory, write_all_at};
+use crate::files::{
+    first_byte, named, open_at_once, read_at_once, read_exact_at, remove, sync, sync_directory, write_all_at,
+};
 
 /// Where a queue's files are; what they hold is the queue's to know.
 #[derive(Debug)]
@@ -60,12 +62,7 @@ impl QueueFiles {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
-            let name = entry.file_name();
-            let Some(name) = name.to_str() else { continue };
-            if name.len() != 20 || !name.bytes().all(|b| b.is_ascii_digit()) {
-                continue;
-            }
-            let Ok(offset) = name.parse::<i64>() else { continue };
+            let Some(offset) = first_byte(&entry.file_name()) else { continue };
             let length = entry.metadata()?.len();
             let size = self.layout.file_size();
             if !(offset as u64).is_multiple_of(size) || length > size {
