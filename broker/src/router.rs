@@ -30,6 +30,7 @@ impl Service for Router {
             Code::PULL_MESSAGE | Code::LITE_PULL_MESSAGE if !self.is_fast => {
                 pull::pull(&self.broker, peer, request, answering)
             }
+            Code::END_TRANSACTION => transaction::end(&self.broker, request, answering),
             _ => self.call(peer, request),
         }
     }
@@ -38,7 +39,6 @@ impl Service for Router {
         let broker = &self.broker;
         match request.request_code() {
             Code::SEND_REPLY_MESSAGE | Code::SEND_REPLY_MESSAGE_V2 => send::reply(broker, peer, request),
-            Code::END_TRANSACTION => transaction::end(broker, request),
             Code::RESUME_CHECK_HALF_MESSAGE => waits(broker, request, transaction::resume_check),
             Code::CONSUMER_SEND_MSG_BACK => waits(broker, request, retry::send_back),
 

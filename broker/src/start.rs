@@ -206,7 +206,7 @@ fn open(mut settings: BrokerSettings) -> Result<Broker, StartError> {
 
     let metrics = state_file(&settings, "transactionMetrics");
     let saved = read(&metrics)?;
-    let metrics = Metrics::new(metrics, saved, clock);
+    let metrics = Metrics::new(metrics, saved);
     let transactions = Transactions::open(&store, &offsets, metrics).map_err(StartError::Transactions)?;
 
     let request_modes = state_file(&settings, "messageRequestMode.json");

@@ -49,7 +49,8 @@ async fn a_half_is_seen_only_when_it_is_committed() {
     assert!(stored.has("__transactionId__\u{1}U\u{2}REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}2\u{2}"));
     assert!(is_empty(&broker, "T", 2).await);
 
-    broker.ok(half.end(COMMIT)).await;
+    let answer = broker.ok(half.end(COMMIT)).await;
+    assert_eq!((answer.fields, answer.remark), (None, None));
     let message = Message::wait(&broker, "T", 2, 0).await;
     assert_eq!((message.sys_flag, message.flag, message.half), (COMMIT, 5, half.place));
     assert!(message.has("TRAN_MSG\u{1}true\u{2}") && !message.has("REAL_TOPIC") && !message.has("REAL_QID"));
@@ -61,6 +62,20 @@ async fn a_half_is_seen_only_when_it_is_committed() {
     let second = Half::send(&broker, HALF, 2).await;
     broker.ok(second.end(COMMIT)).await;
     assert_eq!(Message::wait(&broker, "T", 2, 1).await.half, second.place);
+    broker.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_broker_says_of_a_half_is_not_its_producers_to_say() {
+    let broker = TestBroker::start_with(unchecked).await;
+    let own = "REAL_QID\u{1}7\u{2}REAL_TOPIC\u{1}X\u{2}__transactionId__\u{1}Z\u{2}KEYS\u{1}K\u{2}";
+    let half = Half::send(&broker, &format!("{own}{HALF}"), 1).await;
+    let stored = Message::wait(&broker, HALF_TOPIC, 0, 0).await;
+    let expected = "__transactionId__\u{1}U\u{2}REAL_TOPIC\u{1}T\u{2}REAL_QID\u{1}1\u{2}";
+    assert!(stored.properties.ends_with(expected), "{}", stored.properties);
+    assert!(stored.properties.starts_with("KEYS\u{1}K\u{2}TRAN_MSG"), "{}", stored.properties);
+    broker.ok(half.end(COMMIT)).await;
+    assert_eq!(Message::wait(&broker, "T", 1, 0).await.half, half.place);
     broker.stop().await;
 }
 

@@ -41,6 +41,11 @@ pub trait EncodeHeader {
     fn encode(&self, fields: &mut impl FieldSink);
 }
 
+/// No fields.
+impl EncodeHeader for () {
+    fn encode(&self, _: &mut impl FieldSink) {}
+}
+
 /// Two headers in one.
 impl<A: EncodeHeader, B: EncodeHeader> EncodeHeader for (A, B) {
     fn encode(&self, fields: &mut impl FieldSink) {

@@ -73,6 +73,14 @@ impl Mapping {
         Some(Bytes::from_owner(Published { mapping: Arc::clone(self), at, length }))
     }
 
+    /// All published bytes from `at` on.
+    pub(crate) fn published_from(&self, at: usize) -> Option<&[u8]> {
+        let length = self.published().checked_sub(at)?;
+        // SAFETY: [at, at + length) lies below the published position, so within the mapping, which lives as long as `self`.
+        // The acquire load of that position orders the writer's copy before this, and nothing writes below it.
+        Some(unsafe { slice::from_raw_parts(self.map.as_mut_ptr().add(at).cast_const(), length) })
+    }
+
     /// Writes the bytes [from, to) to disk and waits for it.
     ///
     /// # Errors
@@ -242,6 +250,8 @@ mod tests {
         writer.publish();
         let bytes = mapping.slice(1, 4).unwrap();
         assert!(mapping.slice(1, 5).is_none() && mapping.slice(usize::MAX, 2).is_none());
+        assert_eq!(mapping.published_from(2), Some(&b"llo"[..]));
+        assert_eq!((mapping.published_from(5), mapping.published_from(6)), (Some(&b""[..]), None));
         assert_eq!((writer.position(), writer.room()), (5, 95));
         mapping.sync(0, 5).unwrap();
         drop((mapping, writer, file));

@@ -8,8 +8,8 @@ use apogee_remoting::message::properties::{Properties, PropertiesBuf, key};
 use apogee_store::Marks;
 use apogee_store::light::LIGHT_PREFIX;
 
-use crate::Broker;
 use crate::answer::Refusal;
+use crate::{Broker, transaction};
 
 /// The properties of a message that comes alone.
 #[derive(Debug)]
@@ -22,12 +22,19 @@ pub(super) struct SingleProperties<'a> {
     pub(super) waits: bool,
     /// Delay level that the producer asks for; 0 without.
     pub(super) delay_level: i32,
-    /// Whether the message is the first half of a transaction.
-    pub(super) is_half: bool,
+    /// Of the first half of a transaction.
+    pub(super) half: Option<Half>,
     /// Whether the producer asks for delivery at a time of its own.
     pub(super) is_timer: bool,
     /// How many messages the producer says this is, for a batch.
     pub(super) number: Option<&'a [u8]>,
+}
+
+/// What only the first half of a transaction has.
+#[derive(Debug)]
+pub(super) struct Half {
+    /// Whether there are properties that [are replaced](transaction::is_replaced) in it.
+    pub(super) has_own: bool,
 }
 
 /// Properties as they are stored: what the client sent, without a pop handle, and with
@@ -45,6 +52,7 @@ pub(super) fn for_single<'a>(
     let mut lite_topic = None;
     let mut delay = None;
     let mut is_half = false;
+    let mut half = Half { has_own: false };
     let mut is_timer = false;
     let mut number = None;
     for (name, value) in Properties::new(sent.as_bytes()) {
@@ -64,6 +72,7 @@ pub(super) fn for_single<'a>(
             lite_topic = Some(value);
         } else {
             is_timer |= TIMER.iter().any(|key| name == key.as_bytes());
+            half.has_own |= transaction::is_replaced(name);
         }
     }
     if has_own {
@@ -79,7 +88,8 @@ pub(super) fn for_single<'a>(
     }
     push_own(&mut properties, settings);
     let delay_level = delay.map_or(Ok(0), delay_level)?;
-    Ok(SingleProperties { stored: properties, marks, waits, delay_level, is_half, is_timer, number })
+    let half = is_half.then_some(half);
+    Ok(SingleProperties { stored: properties, marks, waits, delay_level, half, is_timer, number })
 }
 
 /// Properties of a member of a batch that is stored as a record of its own. They are closed by a last separator: later

@@ -14,7 +14,7 @@ use apogee_remoting::{Command, ResponseCode};
 use apogee_store::Marks;
 
 use super::answer::{Place, StoredAnswer};
-use super::properties::SingleProperties;
+use super::properties::{Half, SingleProperties};
 use super::{NotStored, Stored, check, inner_batch, properties, refusal};
 use crate::answer::Refusal;
 use crate::{Broker, names, retry, transaction};
@@ -35,20 +35,24 @@ pub(super) fn send<'a>(
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
     let dead_letters = retry::for_send(broker, request.version, message)?;
-    let SingleProperties { stored: mut properties, marks, waits, delay_level, is_half, is_timer, number } =
+    let SingleProperties { stored: mut properties, marks, waits, delay_level, half, is_timer, number } =
         properties::for_single(broker, settings, message.topic, message.properties.unwrap_or_default())?;
     let mut sys_flag = message.sys_flag | if multi_tag { sys_flag::MULTI_TAGS } else { 0 };
     let mut target = (message.topic, queue_id);
     if let Some(dead_letters) = &dead_letters {
         properties.set(key::DELAY, "-1");
         target = (&dead_letters.topic_name, 0);
-    } else if is_half && !(message.reconsume_times.unwrap_or(0) > 0 && delay_level > 0) {
+    } else if let Some(Half { has_own }) = half
+        && !(message.reconsume_times.unwrap_or(0) > 0 && delay_level > 0)
+    {
         // Clients before 4.6.1 leave the mark on messages that are consumed again.
         if settings.broker.reject_transaction_message {
             let remark = format!("the broker[{}] sending transaction message is forbidden", settings.broker.broker_ip1);
             return Err(Refusal::new(ResponseCode::NO_PERMISSION, remark).into());
         }
-        transaction::prepare(&mut properties, message.topic, queue_id);
+        let added = || properties.view().get(key::UNIQ_KEY).unwrap_or_default().to_vec();
+        let unique_key = marks.unique_key.map_or_else(|| Cow::Owned(added()), Cow::Borrowed);
+        transaction::prepare(&mut properties, has_own, &unique_key, message.topic, queue_id);
         target = (names::HALF_TOPIC, transaction::HALF_QUEUE);
         sys_flag = sys_flag::with_transaction_type(sys_flag, 0);
     } else if is_timer && delay_level <= 0 {
@@ -88,7 +92,7 @@ pub(super) fn send<'a>(
     let appended = appended.map_err(|error| refusal::refusal(broker, settings, &error))?;
     broker.stats.stored(target.0, batch.map_or(1, |count| count as usize), appended.size);
     if target.0 == names::HALF_TOPIC {
-        broker.transactions.metrics.add(message.topic, 1);
+        broker.transactions.metrics.add(message.topic, 1, appended.store_timestamp);
     }
     // Where it is missing the broker has added one.
     let added = || properties.view().get(key::UNIQ_KEY).map(|key| Cow::Owned(key.to_vec()));

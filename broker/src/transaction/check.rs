@@ -98,7 +98,7 @@ fn pass(broker: &Broker, started: i64, offset: i64, unit: Unit) -> io::Result<bo
     if verdict == Verdict::GiveUp {
         tracing::error!(offset, "a half message is given up: it was checked too often, or is too old");
         let topic = half.properties.get_str(key::REAL_TOPIC).unwrap_or_default();
-        broker.transactions.metrics.add(topic, -1);
+        broker.transactions.metrics.add(topic, -1, broker.now());
         return Ok(true);
     }
     halves.moved(offset, moved.queue_offset, is_secret);

@@ -5,13 +5,10 @@ use apogee_remoting::json;
 use apogee_remoting::protocol::transaction::TransactionMetricsSerializeWrapper;
 use parking_lot::Mutex;
 
-use crate::clock::Clock;
-
 /// The table of pending transactions. It is written now and then: after a kill it may be behind.
 pub(crate) struct Metrics {
     table: Mutex<Table>,
     file: StateFile,
-    clock: Clock,
 }
 
 struct Table {
@@ -21,13 +18,12 @@ struct Table {
 
 impl Metrics {
     /// The table that the file holds.
-    pub(crate) fn new(file: StateFile, saved: TransactionMetricsSerializeWrapper, clock: Clock) -> Self {
-        Self { table: Mutex::new(Table { current: saved, is_saved: true }), file, clock }
+    pub(crate) fn new(file: StateFile, saved: TransactionMetricsSerializeWrapper) -> Self {
+        Self { table: Mutex::new(Table { current: saved, is_saved: true }), file }
     }
 
-    /// Counts a transaction that begins (1) or ends (-1).
-    pub(crate) fn add(&self, topic: &str, count: i64) {
-        let now = self.clock.now();
+    /// Counts a transaction that begins (1) or ends (-1), at a time (ms).
+    pub(crate) fn add(&self, topic: &str, count: i64, now: i64) {
         let table = &mut *self.table.lock();
         let topics = &mut table.current.transaction_count;
         let metric = match topics.get_mut(topic) {

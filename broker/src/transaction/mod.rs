@@ -18,10 +18,9 @@ mod offset_set;
 mod resume;
 mod task;
 
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use apogee_remoting::message::properties::{Name, PropertiesBuf, key};
+use apogee_remoting::message::properties::{PropertiesBuf, key};
 use apogee_store::Store;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -88,18 +87,21 @@ impl Transactions {
     }
 }
 
-/// Gives a message that is for this queue the properties of a first half, which belongs in queue [`HALF_QUEUE`] of
-/// [`HALF_TOPIC`].
-pub(crate) fn prepare(properties: &mut PropertiesBuf, topic: &str, queue_id: i32) {
-    const REPLACED: [&str; 3] = [key::REAL_TOPIC, key::REAL_QID, key::TRANSACTION_ID];
-    properties.retain(|name| !REPLACED.iter().any(|replaced| name == replaced.as_bytes()));
-    if let Some(id) = properties.view().find(&UNIQUE_KEY).map(<[u8]>::to_vec) {
-        properties.push(key::TRANSACTION_ID, id);
+/// Gives a message that is for this queue, with this unique key, the properties of a first half, which belongs in queue
+/// [`HALF_QUEUE`] of [`HALF_TOPIC`]. `has_own`: some of them [are replaced](is_replaced).
+pub(crate) fn prepare(properties: &mut PropertiesBuf, has_own: bool, unique_key: &[u8], topic: &str, queue_id: i32) {
+    if has_own {
+        properties.retain(|name| !is_replaced(name));
     }
+    properties.push(key::TRANSACTION_ID, unique_key);
     properties.push(key::REAL_TOPIC, topic).push(key::REAL_QID, itoa::Buffer::new().format(queue_id));
 }
 
-static UNIQUE_KEY: LazyLock<Name> = LazyLock::new(|| Name::new(b"UNIQ_KEY\x01"));
+/// Whether a property of a first half is not what its producer gives it.
+pub(crate) fn is_replaced(name: &[u8]) -> bool {
+    const REPLACED: [&str; 3] = [key::REAL_TOPIC, key::REAL_QID, key::TRANSACTION_ID];
+    REPLACED.iter().any(|replaced| name == replaced.as_bytes())
+}
 
 /// Queue that takes first halves.
 pub(crate) const HALF_QUEUE: i32 = QUEUE;

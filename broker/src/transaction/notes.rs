@@ -1,7 +1,6 @@
 //! Notes of which halves ended.
 
-use std::io::Write as _;
-
+use apogee_config::BrokerSettings;
 use apogee_remoting::message::record::{Draft, Record};
 use apogee_store::AppendError;
 
@@ -14,7 +13,7 @@ use crate::Broker;
 /// # Errors
 /// The store refuses; what is not written stays for another try.
 pub(super) fn write(broker: &Broker, halves: &mut Halves) -> Result<(), AppendError> {
-    let limit = size_limit(broker);
+    let limit = size_limit(&broker.settings());
     while !halves.unwritten().is_empty() {
         let (count, body) = body(halves.unwritten(), limit);
         let appended = broker.store.append(&Draft {
@@ -38,8 +37,8 @@ pub(super) fn write(broker: &Broker, halves: &mut Halves) -> Result<(), AppendEr
 }
 
 /// Whether there is enough for a message.
-pub(super) fn are_full(broker: &Broker, halves: &Halves) -> bool {
-    halves.unwritten().len() * LEAST_DIGITS >= size_limit(broker)
+pub(super) fn are_full(settings: &BrokerSettings, halves: &Halves) -> bool {
+    halves.unwritten().len() * LEAST_DIGITS >= size_limit(settings)
 }
 
 /// The halves that a note lists.
@@ -57,15 +56,15 @@ fn body(halves: &[i64], limit: usize) -> (usize, Vec<u8>) {
         if count > 0 && body.len() >= limit {
             break;
         }
-        // Writing into memory does not fail.
-        let _ = write!(body, "{half},");
+        body.extend_from_slice(itoa::Buffer::new().format(*half).as_bytes());
+        body.push(b',');
         count += 1;
     }
     (count, body)
 }
 
-fn size_limit(broker: &Broker) -> usize {
-    usize::try_from(broker.settings().broker.transaction_op_msg_max_size).unwrap_or(0)
+fn size_limit(settings: &BrokerSettings) -> usize {
+    usize::try_from(settings.broker.transaction_op_msg_max_size).unwrap_or(0)
 }
 
 const PROPERTIES: &[u8] = b"WAIT\x01true\x02TAGS\x01d\x02";

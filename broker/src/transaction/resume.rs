@@ -29,6 +29,6 @@ pub(crate) fn resume_check(broker: &Broker, request: &Command) -> Answer {
         tracing::error!(error = %refused, "a half message is not put back");
         error("Put message back to RMQ_SYS_TRANS_HALF_TOPIC failed.")
     })?;
-    broker.transactions.metrics.add(topic, 1);
+    broker.transactions.metrics.add(topic, 1, broker.now());
     Ok(Command::response(ResponseCode::SUCCESS))
 }

@@ -28,6 +28,21 @@ impl Answering<'_> {
 
     /// Writes the answer.
     pub fn write(self, code: ResponseCode, remark: Option<&str>, header: &impl EncodeHeader, body: Body) -> Reply {
+        self.write_parts(code, remark, Some(header), body)
+    }
+
+    /// Writes an answer of nothing but a code.
+    pub fn write_code(self, code: ResponseCode) -> Reply {
+        self.write_parts(code, None, None::<&()>, Body::default())
+    }
+
+    fn write_parts(
+        self,
+        code: ResponseCode,
+        remark: Option<&str>,
+        header: Option<&impl EncodeHeader>,
+        body: Body,
+    ) -> Reply {
         if !self.ticket.one_way {
             self.peer.take_outbox(self.output);
             let head = Head {
@@ -37,9 +52,12 @@ impl Answering<'_> {
                 opaque: self.ticket.opaque,
                 flag: FLAG_RESPONSE,
                 remark,
-                has_fields: true,
+                has_fields: header.is_some(),
             };
-            self.output.write(self.serialization, head, header, body);
+            match header {
+                Some(header) => self.output.write(self.serialization, head, header, body),
+                None => self.output.write(self.serialization, head, &(), body),
+            }
         }
         Reply::Written
     }

@@ -37,6 +37,11 @@ impl Reader<'_> {
         self.log.window(offset, 0)
     }
 
+    /// Has the same bytes read where they lie.
+    pub(crate) fn read_recent<T>(&self, offset: i64, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
+        if offset < self.recent { None } else { self.log.segments.read_mapped(offset, read) }
+    }
+
     fn slice_of_old(&self, segment: &Segment, at: usize, length: usize) -> io::Result<Option<Bytes>> {
         if at + length <= self.log.file_size() && !segment.is_resident(at, length) {
             return segment.read(at, length, self.may_wait).map(Some);

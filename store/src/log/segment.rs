@@ -124,6 +124,13 @@ impl Segment {
         self.read(at, length, true).map(Some)
     }
 
+    /// Has the bytes read that are mapped and published from `at` on; `None` where there are none.
+    pub(super) fn read_mapped<T>(&self, at: usize, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
+        let mapping = self.mapping.load();
+        let bytes = mapping.as_ref()?.published_from(at)?;
+        (!bytes.is_empty()).then(|| read(bytes))
+    }
+
     /// Whether the bytes [at, at + length) are mapped and in memory.
     pub(super) fn is_resident(&self, at: usize, length: usize) -> bool {
         #[cfg(any(test, feature = "watch"))]

@@ -179,6 +179,14 @@ impl Segments {
         Ok(Some(Arc::clone(segment)))
     }
 
+    /// Has the bytes read that are mapped from an offset on to the end of its file or of what is written; `None` where
+    /// there are none.
+    pub(super) fn read_mapped<T>(&self, offset: i64, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
+        let list = self.list.load();
+        let distance = usize::try_from(offset - list.first()?.start()).ok()?;
+        list.get(distance / self.file_size)?.read_mapped(distance % self.file_size, read)
+    }
+
     /// Adds the next file. Of the older ones, only the newest stay mapped. Only the log's appender calls it.
     pub(super) fn push(&self, segment: Segment) -> Arc<Segment> {
         if !self.reads_ahead() {

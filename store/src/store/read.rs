@@ -37,18 +37,19 @@ impl Store {
         at_once(get(&log, &self.queues, &limits, request, filter))
     }
 
-    /// The record at a physical offset, from memory; the outer `None` when that would take a wait for the disk. What this
-    /// process wrote lately is not verified: it did not go through a disk.
+    /// Has the record read that is at a physical offset, from memory; the outer `None` when that would take a wait for the
+    /// disk. What this process wrote lately is not verified: it did not go through a disk.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn record_at_once(&self, offset: i64) -> io::Result<Option<Option<Bytes>>> {
+    pub fn read_record_at_once<T>(&self, offset: i64, read: impl FnOnce(Option<&[u8]>) -> T) -> io::Result<Option<T>> {
         let log = self.log.reader(self.limits.load().memory_distance, false);
-        // empty where it is not mapped any more
-        match log.recent_from(offset)?.filter(|stretch| !stretch.is_empty()) {
-            Some(stretch) => Ok(Some(first_record(stretch, offset))),
-            None => at_once(record_at(&log, offset)),
+        let mut read = Some(read);
+        let mut give = |record: Option<&[u8]>| read.take().map(|read| read(record));
+        if let Some(given) = log.read_recent(offset, |stretch| give(first_record(stretch, offset))) {
+            return Ok(given);
         }
+        Ok(at_once(record_at(&log, offset))?.and_then(|record| give(record.as_deref())))
     }
 
     /// The log for a thread that may wait.
@@ -209,10 +210,8 @@ impl Records<'_> {
 }
 
 /// The record that a stretch of the log begins with, at a physical offset.
-fn first_record(mut stretch: Bytes, offset: i64) -> Option<Bytes> {
-    let size = size_at(stretch.get(..HEAD)?, offset).filter(|size| *size <= stretch.len())?;
-    stretch.truncate(size);
-    Some(stretch)
+fn first_record(stretch: &[u8], offset: i64) -> Option<&[u8]> {
+    stretch.get(..size_at(stretch.get(..HEAD)?, offset)?)
 }
 
 /// Tells a read that would wait from one that fails.
