@@ -41,6 +41,9 @@ public interface Producer extends AutoCloseable {
     /** The text of the message of this id, the client's or the broker's. */
     String view(String topic, String id);
 
+    /** What else the library can ask of servers, over the connections of this client. */
+    Requests requests();
+
     /** The library's own limit, checked before anything is sent; in bytes of the body. */
     void maxMessageSize(int bytes);
 

@@ -9,6 +9,9 @@ public interface Puller extends AutoCloseable {
     /** Answers at once. */
     Pulled pull(Queue queue, String expression, long offset, int max);
 
+    /** Answers at once what a condition over properties lets through; libraries before 4.5 cannot. */
+    Pulled pullBySql(Queue queue, String condition, long offset, int max);
+
     /** Is held by the broker until a message comes (20 s at most). */
     Pulled pullOrWait(Queue queue, String expression, long offset, int max);
 

@@ -24,41 +24,50 @@ public interface Subscription extends AutoCloseable {
      * @param timestamp yyyyMMddHHmmss, for the third of them
      * @param traced also sends traces; libraries before 4.4 have none
      * @param retries how often a message may come again; -1 for the library's default
+     * @param retryLevel the delay level of a retry where consumption is not orderly; 0 lets the broker choose, -1 asks for none
      * @param listener called for each message; true when it is consumed
      */
-    record Options(String namesrvAddr, String group, String topic, String expression, boolean sql, boolean broadcasting,
-                   boolean orderly, String from, String timestamp, boolean traced, int retries, Predicate<Received> listener) {
+    record Options(String namesrvAddr, String group, String topic, String expression, boolean sql, boolean broadcasting, boolean orderly,
+                   String from, String timestamp, boolean traced, int retries, int retryLevel, Predicate<Received> listener) {
         /** A concurrent clustering consumer of everything, from the first message on. */
         public Options(String namesrvAddr, String group, String topic, Predicate<Received> listener) {
-            this(namesrvAddr, group, topic, "*", false, false, false, "CONSUME_FROM_FIRST_OFFSET", null, false, -1, listener);
+            this(namesrvAddr, group, topic, "*", false, false, false, "CONSUME_FROM_FIRST_OFFSET", null, false, -1, 0, listener);
         }
 
         public Options expression(String tags) {
-            return new Options(namesrvAddr, group, topic, tags, false, broadcasting, orderly, from, timestamp, traced, retries, listener);
+            return new Options(namesrvAddr, group, topic, tags, false, broadcasting, orderly, from, timestamp, traced, retries, retryLevel, listener);
         }
 
         public Options sql(String condition) {
-            return new Options(namesrvAddr, group, topic, condition, true, broadcasting, orderly, from, timestamp, traced, retries, listener);
+            return new Options(namesrvAddr, group, topic, condition, true, broadcasting, orderly, from, timestamp, traced, retries, retryLevel, listener);
         }
 
         public Options asBroadcast() {
-            return new Options(namesrvAddr, group, topic, expression, sql, true, orderly, from, timestamp, traced, retries, listener);
+            return new Options(namesrvAddr, group, topic, expression, sql, true, orderly, from, timestamp, traced, retries, retryLevel, listener);
         }
 
         public Options asOrderly() {
-            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, true, from, timestamp, traced, retries, listener);
+            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, true, from, timestamp, traced, retries, retryLevel, listener);
         }
 
         public Options asTraced() {
-            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, from, timestamp, true, retries, listener);
+            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, from, timestamp, true, retries, retryLevel, listener);
         }
 
         public Options retries(int times) {
-            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, from, timestamp, traced, times, listener);
+            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, from, timestamp, traced, times, retryLevel, listener);
+        }
+
+        public Options retryLevel(int level) {
+            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, from, timestamp, traced, retries, level, listener);
+        }
+
+        public Options listener(Predicate<Received> other) {
+            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, from, timestamp, traced, retries, retryLevel, other);
         }
 
         public Options from(String where, String time) {
-            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, where, time, traced, retries, listener);
+            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, where, time, traced, retries, retryLevel, listener);
         }
     }
 }

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import apogee.compat.client.ClientException;
 import apogee.compat.client.Outgoing;
 import apogee.compat.client.Producer;
+import apogee.compat.client.Puller;
 import apogee.compat.client.Queue;
 import apogee.compat.client.Subscription;
 import apogee.compat.servers.Await;
@@ -18,7 +19,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.Set;
 import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.exception.MQClientException;
@@ -31,6 +31,9 @@ import org.apache.rocketmq.remoting.protocol.body.Connection;
 import org.apache.rocketmq.remoting.protocol.body.ConsumerConnection;
 import org.apache.rocketmq.remoting.protocol.route.QueueData;
 import org.apache.rocketmq.remoting.protocol.route.TopicRouteData;
+import org.apache.rocketmq.remoting.protocol.subscription.CustomizedRetryPolicy;
+import org.apache.rocketmq.remoting.protocol.subscription.GroupRetryPolicy;
+import org.apache.rocketmq.remoting.protocol.subscription.GroupRetryPolicyType;
 import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfig;
 import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 import org.junit.jupiter.api.AutoClose;
@@ -90,12 +93,17 @@ class AdminTest {
     @Test
     void aDeletedTopicStartsAnew() throws Exception {
         String topic = unique("Delete", TOOL);
+        String group = unique("g", TOOL);
+        Queue queue = new Queue(topic, "broker-0", 0);
         tool.createAndUpdateTopicConfig(broker, new TopicConfig(topic, 1, 1, 6));
         route(topic);
         try (Producer producer = cluster.producer("5.5.0")) {
             for (int i = 0; i < 10; i++) {
                 producer.send(new Outgoing(topic, "m" + i));
             }
+        }
+        try (Puller puller = puller(group)) {
+            commit(puller, queue, 7);
         }
         tool.deleteTopicInBroker(Set.of(broker), topic);
         tool.deleteTopicInNameServer(Set.of(cluster.nameServer().address()), topic);
@@ -106,6 +114,14 @@ class AdminTest {
         route(topic);
         try (Producer producer = cluster.producer("5.5.0")) {
             assertEquals(0, producer.send(new Outgoing(topic, "again")).queueOffset());
+        }
+        try (Puller puller = puller(group)) {
+            assertTrue(puller.committed(queue) <= 0);
+            commit(puller, queue, 1);
+        }
+        tool.deleteSubscriptionGroup(broker, group, true);
+        try (Puller puller = puller(group)) {
+            assertTrue(puller.committed(queue) <= 0, "a deleted group keeps its position");
         }
     }
 
@@ -173,18 +189,37 @@ class AdminTest {
         config.setRetryMaxTimes(3);
         config.setRetryQueueNums(2);
         config.setConsumeEnable(false);
+        CustomizedRetryPolicy policy = new CustomizedRetryPolicy(new long[] {1000, 2000});
+        config.setGroupRetryPolicy(new GroupRetryPolicy());
+        config.getGroupRetryPolicy().setType(GroupRetryPolicyType.CUSTOMIZED);
+        config.getGroupRetryPolicy().setCustomizedRetryPolicy(policy);
         tool.createAndUpdateSubscriptionGroupConfig(broker, config);
         SubscriptionGroupConfig stored = tool.getAllSubscriptionGroup(broker, 5000).getSubscriptionGroupTable().get(group);
         assertEquals(List.of(3, 2, false), List.of(stored.getRetryMaxTimes(), stored.getRetryQueueNums(), stored.isConsumeEnable()));
+        // A policy of 5.x, which 4.9.4 does not keep.
+        if (cluster.servers.implementation() != Implementation.REFERENCE_4) {
+            assertEquals(2000, stored.getGroupRetryPolicy().getRetryPolicy().nextDelayDuration(1));
+        }
         tool.deleteSubscriptionGroup(broker, group, true);
         assertFalse(tool.getAllSubscriptionGroup(broker, 5000).getSubscriptionGroupTable().containsKey(group));
+    }
+
+    @EveryClient
+    void queuesAreCleanedByAnyLibrary(String version) {
+        String topic = unique("Clean", version);
+        try (Producer producer = cluster.producer(version)) {
+            cluster.createTopic(producer, topic, 1);
+            producer.send(new Outgoing(topic, "kept"));
+            assertTrue(producer.requests().cleanExpiredQueues(broker));
+            assertEquals(1, producer.send(new Outgoing(topic, "behind it")).queueOffset());
+        }
     }
 
     @Test
     void aBrokerSettingChangesAtRunTimeAndIsKept() throws Exception {
         assertEquals("broker-0", tool.getBrokerConfig(broker).getProperty("brokerName"));
         try {
-            update("autoCreateTopicEnable", "false");
+            cluster.update("autoCreateTopicEnable", "false");
             assertEquals("false", tool.getBrokerConfig(broker).getProperty("autoCreateTopicEnable"));
             assertTrue(brokerFile().contains("autoCreateTopicEnable=false"), brokerFile());
             try (Producer producer = cluster.producer("5.5.0")) {
@@ -192,7 +227,7 @@ class AdminTest {
                 assertTrue(refused.code() == ResponseCode.TOPIC_NOT_EXIST || refused.code() == 10005, refused.getMessage());
             }
         } finally {
-            update("autoCreateTopicEnable", "true");
+            cluster.update("autoCreateTopicEnable", "true");
         }
         // The reference takes the right to inherit from TBW102 at the first refusal and does not give it back.
         if (cluster.servers.implementation() == Implementation.APOGEE) {
@@ -257,14 +292,20 @@ class AdminTest {
         assertEquals(PermName.PERM_READ | PermName.PERM_WRITE, tool.examineTopicRouteInfo(topic).getQueueDatas().get(0).getPerm());
     }
 
-    private static TopicRouteData route(String topic) {
-        return Await.value("route of " + topic, Inbox.DEADLINE, () -> tool.examineTopicRouteInfo(topic));
+    private static Puller puller(String group) {
+        return Clients.of("5.5.0").puller(cluster.namesrvAddr(), group);
     }
 
-    private static void update(String key, String value) throws Exception {
-        Properties change = new Properties();
-        change.setProperty(key, value);
-        tool.updateBrokerConfig(broker, change);
+    /** Again, should the broker not be connected yet: positions are told one-way. */
+    private static void commit(Puller puller, Queue queue, long offset) {
+        Await.until("position " + offset, Inbox.DEADLINE, () -> {
+            puller.commit(queue, offset);
+            return puller.committed(queue) == offset;
+        });
+    }
+
+    private static TopicRouteData route(String topic) {
+        return Await.value("route of " + topic, Inbox.DEADLINE, () -> tool.examineTopicRouteInfo(topic));
     }
 
     private static String brokerFile() throws IOException {

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
@@ -103,6 +104,13 @@ final class Cluster implements AutoCloseable {
             admin = new Admin(namesrvAddr());
         }
         return admin.tool();
+    }
+
+    /** Changes a setting of the first broker while it runs. */
+    void update(String key, String value) throws Exception {
+        Properties change = new Properties();
+        change.setProperty(key, value);
+        admin().updateBrokerConfig(broker().address(), change);
     }
 
     @Override

@@ -89,8 +89,15 @@ class ProgressTest {
             try (Subscription consumer = Clients.of(version).subscribe(cluster.options(second, topic, after))) {
                 after.awaitAll(Set.of("late"));
                 assertEquals(List.of("late"), after.texts(), consumer.clientId());
+                Await.until("the second group is further", Inbox.DEADLINE, () -> committed(second, topic) == 11);
             }
+            long slowest = producer.requests().correctedOffsets(address(queue.broker()), topic, second).get(queue.id());
+            assertEquals(10, slowest);
         }
+    }
+
+    private static String address(String broker) {
+        return cluster.brokers.stream().filter(server -> server.name().equals(broker)).findFirst().orElseThrow().address();
     }
 
     private static long committed(String group, String topic) throws Exception {

@@ -4,6 +4,7 @@ import apogee.compat.client.Outgoing;
 import apogee.compat.client.Producer;
 import apogee.compat.client.Queue;
 import apogee.compat.client.Received;
+import apogee.compat.client.Requests;
 import apogee.compat.client.Sent;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -137,6 +138,11 @@ final class JavaProducer implements Producer {
     @Override
     public String view(String topic, String id) {
         return Calls.get(() -> text(producer.viewMessage(topic, id)));
+    }
+
+    @Override
+    public Requests requests() {
+        return new JavaRequests(producer.getDefaultMQProducerImpl().getmQClientFactory().getMQClientAPIImpl());
     }
 
     @Override

@@ -6,6 +6,7 @@ import apogee.compat.client.Queue;
 import java.util.List;
 import java.util.Set;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
+import org.apache.rocketmq.client.consumer.MessageSelector;
 
 // Deprecated by the library in favour of the lite pull consumer, and still what older applications use.
 @SuppressWarnings("deprecation")
@@ -26,6 +27,11 @@ final class JavaPuller implements Puller {
     @Override
     public Pulled pull(Queue queue, String expression, long offset, int max) {
         return Calls.get(() -> Messages.pulled(consumer.pull(Messages.queue(queue), expression, offset, max), queue.broker()));
+    }
+
+    @Override
+    public Pulled pullBySql(Queue queue, String condition, long offset, int max) {
+        return Calls.get(() -> Messages.pulled(consumer.pull(Messages.queue(queue), MessageSelector.bySql(condition), offset, max), queue.broker()));
     }
 
     @Override

@@ -40,9 +40,11 @@ final class JavaSubscription implements Subscription {
                 consumed(messages, context.getMessageQueue(), options.listener())
                     ? ConsumeOrderlyStatus.SUCCESS : ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT);
         } else {
-            consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) ->
-                consumed(messages, context.getMessageQueue(), options.listener())
-                    ? ConsumeConcurrentlyStatus.CONSUME_SUCCESS : ConsumeConcurrentlyStatus.RECONSUME_LATER);
+            consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
+                context.setDelayLevelWhenNextConsume(options.retryLevel());
+                return consumed(messages, context.getMessageQueue(), options.listener())
+                    ? ConsumeConcurrentlyStatus.CONSUME_SUCCESS : ConsumeConcurrentlyStatus.RECONSUME_LATER;
+            });
         }
         try {
             subscribe(options.topic(), options.expression(), options.sql());
