@@ -174,7 +174,8 @@ impl<S: Service + ?Sized> Drop for Connection<S> {
     }
 }
 
-/// Rounds of read, handle and write before other connections have their turn.
-const ROUNDS: usize = 2;
+/// Rounds of read, handle and write before other connections have their turn: one that handles a request, one that brings an
+/// answer that came later, and one that finds nothing more, so that a connection with few requests does not wake others.
+const ROUNDS: usize = 3;
 /// Frames handled before what they answered is written.
 const FRAMES: usize = 128;

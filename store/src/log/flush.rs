@@ -38,7 +38,7 @@ impl CommitLog {
             if task != Task::Reach {
                 next = Instant::now() + changeable.flush_interval;
             }
-            self.flush_or_break_down(self.syncing.lock(), least);
+            self.flush_or_break_down(self.syncing.lock(), least, None);
             if task == Task::Stop {
                 self.flushed.end(NeverReached::Shutdown);
                 return;
@@ -47,11 +47,11 @@ impl CommitLog {
     }
 
     /// Syncs everything written, if it is at least so many pages. A log that cannot be synced takes nothing any more, and whoever
-    /// waits is told.
-    fn flush_or_break_down(&self, syncing: MutexGuard<'_, ()>, least_pages: usize) {
+    /// waits is told. `by` is the ticket of a leader that does it.
+    fn flush_or_break_down(&self, syncing: MutexGuard<'_, ()>, least_pages: usize, by: Option<u64>) {
         // after a failure nothing is tried again: a second sync may succeed without having written
         if !self.flushed.has_ended()
-            && let Err(error) = self.flush(least_pages)
+            && let Err(error) = self.flush(least_pages, by)
         {
             let why: Arc<str> = error.to_string().into();
             error!(%error, flushed = self.flushed(), written = self.written(),
@@ -64,7 +64,7 @@ impl CommitLog {
     }
 
     /// The same, for who holds `syncing`.
-    pub(super) fn flush(&self, least_pages: usize) -> io::Result<()> {
+    pub(super) fn flush(&self, least_pages: usize, by: Option<u64>) -> io::Result<()> {
         // the time first: it is then not later than the position's
         let timestamp = self.last_timestamp.load(Ordering::Acquire);
         let (from, to) = (self.flushed.reached(), self.written());
@@ -85,7 +85,7 @@ impl CommitLog {
             at = end;
         }
         self.flushed_timestamp.store(timestamp, Ordering::Release);
-        self.flushed.reach(to, begun.elapsed(), self.written());
+        self.flushed.reach(to, begun.elapsed(), self.written(), by);
         Ok(())
     }
 }
@@ -127,7 +127,7 @@ impl Future for Wait {
             // Whoever is at it reminds the leader afterwards.
             let Some(syncing) = self.log.syncing.try_lock() else { return Poll::Pending };
             // Blocks, but for less time than it takes to have another thread do it.
-            self.log.flush_or_break_down(syncing, 0);
+            self.log.flush_or_break_down(syncing, 0, self.ticket);
             turn = self.turn(context.waker());
         }
         match turn {

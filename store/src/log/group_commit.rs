@@ -4,7 +4,7 @@
 //! beyond it ever is.
 //!
 //! While reaching takes less than waking a thread that does it, one of those who wait does it for all: the *leader*. It lets
-//! others have their turn first, so that what they want is reached with it. Where reaching is slow, or there is one processor
+//! others have their turn first where there were any lately, so that what they want is reached with it. Where reaching is slow, or there is one processor
 //! only, the worker does it, and nobody else is held up.
 
 use std::sync::Arc;
@@ -43,6 +43,8 @@ struct State {
     /// Who is to reach what the others want, while that is quick.
     leader: Option<u64>,
     quick: bool,
+    /// How many waited when something was last reached.
+    waited: usize,
     /// The furthest position anybody waited for.
     wanted: i64,
     nudged: bool,
@@ -119,9 +121,9 @@ impl GroupCommit {
         state.ended.is_none() && state.wanted > reached && can_reach() > reached
     }
 
-    /// A position was reached, in so much time: everyone who waited for it or less wakes. Meanwhile there is something to
-    /// reach up to `there`.
-    pub(super) fn reach(&self, position: i64, took: Duration, there: i64) {
+    /// A position was reached, in so much time: everyone who waited for it or less wakes, but for the leader with the ticket `by`
+    /// that did it. Meanwhile there is something to reach up to `there`.
+    pub(super) fn reach(&self, position: i64, took: Duration, there: i64, by: Option<u64>) {
         let mut ready = Vec::new();
         {
             let mut state = self.state.lock();
@@ -129,8 +131,10 @@ impl GroupCommit {
                 return;
             }
             self.reached.fetch_max(position, Ordering::AcqRel);
+            state.waited = state.waiters.len();
             // in order: those who waited longest wake first
-            ready.extend(state.waiters.extract_if(.., |waiter| waiter.position <= position).map(|waiter| waiter.waker));
+            let covered = state.waiters.extract_if(.., |waiter| waiter.position <= position);
+            ready.extend(covered.filter(|waiter| Some(waiter.ticket) != by).map(|waiter| waiter.waker));
             state.quick = self.can_lead && took < QUICK;
             state.leader = None;
             ready.extend(self.hand_on(&mut state, there));
@@ -211,7 +215,7 @@ impl GroupCommit {
             self.changed.notify_one();
         } else if state.quick && state.leader.is_none() && position <= there {
             state.leader = Some(mine);
-            return Turn::LeadLast;
+            return if state.waited > 1 { Turn::LeadLast } else { Turn::Lead };
         }
         Turn::Wait
     }
@@ -290,7 +294,7 @@ mod tests {
             assert_eq!([(); 2].map(|()| wait.turn(&group, &count)), [Turn::Wait, Turn::Wait]);
         }
         assert_eq!(group.next(Instant::now(), || THERE), Task::Reach);
-        group.reach(30, QUICK, THERE);
+        group.reach(30, QUICK, THERE, None);
         assert_eq!(count.0.load(Ordering::Relaxed), 2);
         assert_eq!(waits.each_mut().map(|wait| wait.turn(&group, &count)), [OVER, OVER, Turn::Wait]);
         assert_eq!(group.next(Instant::now(), || THERE), Task::Reach);
@@ -303,10 +307,10 @@ mod tests {
     #[test]
     fn where_it_is_quick_one_of_those_who_wait_leads() {
         let (group, count) = (GroupCommit::new(10, true), Arc::new(Count::default()));
-        group.reach(15, Duration::ZERO, THERE);
+        group.reach(15, Duration::ZERO, THERE, None);
         let mut waits = [20, 30, 41, 40].map(wait);
         let turns = waits.each_mut().map(|wait| wait.turn(&group, &count));
-        assert_eq!(turns, [Turn::LeadLast, Turn::Wait, Turn::Wait, Turn::Wait]);
+        assert_eq!(turns, [Turn::Lead, Turn::Wait, Turn::Wait, Turn::Wait]);
         let turns = waits.each_mut().map(|wait| wait.turn(&group, &count));
         assert_eq!(turns, [Turn::Lead, Turn::Wait, Turn::Wait, Turn::Wait]);
         group.remind();
@@ -314,11 +318,11 @@ mod tests {
         // one that comes to nothing is replaced
         group.give_up(waits[0].1.unwrap(), THERE);
         assert_eq!(waits[1].turn(&group, &count), Turn::Lead);
-        group.reach(30, Duration::ZERO, THERE);
+        group.reach(30, Duration::ZERO, THERE, None);
         // of the others the one whose position is there
         assert_eq!([1, 2, 3].map(|n| waits[n].turn(&group, &count)), [OVER, Turn::Wait, Turn::Lead]);
         assert_eq!(count.0.load(Ordering::Relaxed), 4);
-        group.reach(40, Duration::ZERO, THERE);
+        group.reach(40, Duration::ZERO, THERE, None);
         assert_eq!([2, 3].map(|n| waits[n].turn(&group, &count)), [Turn::Wait, OVER]);
         assert_eq!(group.state.lock().leader, None);
         group.remind();
@@ -326,15 +330,31 @@ mod tests {
     }
 
     #[test]
+    fn the_leader_lets_a_crowd_go_first_and_is_not_woken_by_itself() {
+        let (group, count) = (GroupCommit::new(10, true), Arc::new(Count::default()));
+        let woken = || count.0.load(Ordering::Relaxed);
+        group.reach(15, Duration::ZERO, THERE, None);
+        let mut alone = wait(20);
+        assert_eq!(alone.turn(&group, &count), Turn::Lead);
+        group.reach(20, Duration::ZERO, THERE, alone.1);
+        assert_eq!((alone.turn(&group, &count), woken()), (OVER, 0));
+        let mut two = [25, 30].map(wait);
+        assert_eq!(two.each_mut().map(|wait| wait.turn(&group, &count)), [Turn::Lead, Turn::Wait]);
+        group.reach(30, Duration::ZERO, THERE, two[0].1);
+        assert_eq!((two.map(|mut wait| wait.turn(&group, &count)), woken()), ([OVER, OVER], 1));
+        assert_eq!(wait(35).turn(&group, &count), Turn::LeadLast);
+    }
+
+    #[test]
     fn the_worker_steps_in_where_a_leader_does_not_come_or_it_is_slow() {
         let (group, count) = (GroupCommit::new(10, true), Arc::new(Count::default()));
-        group.reach(15, Duration::ZERO, THERE);
+        group.reach(15, Duration::ZERO, THERE, None);
         let mut waits = [20, 30].map(wait);
-        assert_eq!(waits.each_mut().map(|wait| wait.turn(&group, &count)), [Turn::LeadLast, Turn::Wait]);
+        assert_eq!(waits.each_mut().map(|wait| wait.turn(&group, &count)), [Turn::Lead, Turn::Wait]);
         group.nudge();
         assert_eq!(group.next(Instant::now() + Duration::from_mins(1), || THERE), Task::Nudged);
         assert_eq!(group.next(Instant::now(), || THERE), Task::Reach);
-        group.reach(20, QUICK, THERE);
+        group.reach(20, QUICK, THERE, None);
         assert_eq!(group.next(Instant::now() + Duration::from_mins(1), || THERE), Task::Reach);
         assert_eq!(waits[1].turn(&group, &count), Turn::Wait);
     }
@@ -348,9 +368,9 @@ mod tests {
         for (there, task) in [(10, Task::TimedOut), (15, Task::Reach)] {
             assert_eq!(group.next(Instant::now(), || there), task);
         }
-        group.reach(15, QUICK, 15);
+        group.reach(15, QUICK, 15, None);
         assert_eq!(group.next(Instant::now(), || 15), Task::TimedOut);
-        group.reach(20, QUICK, 20);
+        group.reach(20, QUICK, 20, None);
         assert_eq!(wait.turn(&group, &count), OVER);
     }
 
@@ -362,7 +382,7 @@ mod tests {
         let why = NeverReached::SyncFailed("input/output error".into());
         group.end(why.clone());
         assert_eq!(count.0.load(Ordering::Relaxed), 1);
-        group.reach(5, QUICK, THERE);
+        group.reach(5, QUICK, THERE, None);
         assert_eq!(waiting.turn(&group, &count), Turn::Over(Err(why.clone())));
         assert_eq!((group.reached(), wait(1).turn(&group, &count)), (0, Turn::Over(Err(why))));
         assert_eq!(group.next(Instant::now(), || THERE), Task::TimedOut);
@@ -376,7 +396,7 @@ mod tests {
             scope.spawn(|| assert_eq!(wait(7).turn(&group, &Arc::default()), Turn::Wait));
             assert_eq!(group.next(far(), || THERE), Task::Reach);
         });
-        group.reach(7, QUICK, THERE);
+        group.reach(7, QUICK, THERE, None);
         group.nudge();
         assert_eq!(group.next(far(), || THERE), Task::Nudged);
         group.stop();

@@ -1,8 +1,8 @@
 //! Zeros written ahead of an appender whose messages are synced.
 //!
 //! Space that was allocated and never written is marked so in the file system: the first sync of each part takes that mark
-//! away, through the file system's journal, which costs more than writing the data. Once zeros stand there a sync is
-//! nothing but the data.
+//! away, on disk, too (and through the journal, where there is one), which costs more than writing the data. Once zeros stand
+//! there a sync is nothing but the data.
 //!
 //! Zeros must never come over a record. All before the granted position is the appender's; zeros are written only behind it, under
 //! the lock that it is moved with.
