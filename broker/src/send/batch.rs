@@ -88,13 +88,15 @@ pub(super) fn send(
         return Err(illegal("the batch holds no message".to_owned()).into());
     };
     broker.stats.stored(message.topic, appended.len(), appended.iter().map(|one| one.size).sum());
-    let mut ids = String::with_capacity(appended.len() * 33);
-    for (index, one) in appended.iter().enumerate() {
-        if index > 0 {
-            ids.push(',');
+    let mut ids = Vec::with_capacity(appended.len() * 33);
+    for one in &appended {
+        if !ids.is_empty() {
+            ids.push(b',');
         }
-        OffsetMessageId { store_host: broker.store_host, offset: one.physical_offset }.write(&mut ids);
+        let id = OffsetMessageId { store_host: broker.store_host, offset: one.physical_offset };
+        ids.extend_from_slice(id.text().as_bytes());
     }
+    let ids = String::from_utf8(ids).expect("hexadecimal digits and commas are ASCII");
     let header = SendMessageResponseHeader {
         msg_id: &ids,
         queue_id,

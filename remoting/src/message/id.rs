@@ -27,11 +27,6 @@ pub struct OffsetMessageId {
 pub struct InvalidMessageId(String);
 
 impl OffsetMessageId {
-    /// Appends the text form.
-    pub fn write(&self, into: &mut String) {
-        into.push_str(self.text().as_str());
-    }
-
     /// The text form.
     pub fn text(&self) -> OffsetIdText {
         let mut text = OffsetIdText { digits: [0; 56], length: 0 };
