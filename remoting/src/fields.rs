@@ -42,6 +42,11 @@ impl Span {
         Self::new(start, end - start)
     }
 
+    /// Where it ends.
+    pub(crate) fn end(self) -> usize {
+        self.start as usize + self.length as usize
+    }
+
     #[inline]
     fn bytes_of(self, text: &str) -> &[u8] {
         let start = self.start as usize;
@@ -61,14 +66,8 @@ impl Fields {
         Self::default()
     }
 
-    /// No fields yet, of a header whose text is `header`: its parts can be fields, see [`Fields::add`].
-    pub(crate) fn of_header(header: &str) -> Self {
-        let mut fields = Self::with_memory();
-        fields.0.text.push_str(header);
-        fields
-    }
-
-    /// Fields whose keys and values are parts of bytes that `write` gathers; `None` where one of them is no UTF-8.
+    /// Fields whose keys and values are parts of bytes that `write` gathers; `None` where these are no UTF-8. Before and behind
+    /// each part there is ASCII, or an end.
     pub(crate) fn of_bytes<E>(
         write: impl FnOnce(&mut Vec<u8>, &mut Vec<Pair>) -> Result<(), E>,
     ) -> Result<Option<Self>, E> {
@@ -77,28 +76,13 @@ impl Fields {
         let mut bytes = text.into_bytes();
         write(&mut bytes, &mut pairs)?;
         let Ok(text) = String::from_utf8(bytes) else { return Ok(None) };
-        // Two that are none can be one together.
-        let is_whole = |span: &Span| text.is_char_boundary(span.start as usize);
-        let all_are = pairs.iter().all(|pair| is_whole(&pair.key) && is_whole(&pair.value));
         memory.0 = Memory { text, pairs };
-        Ok(all_are.then_some(memory))
+        Ok(Some(memory))
     }
 
     /// No fields, with memory for those of an ordinary header.
     pub(crate) fn with_memory() -> Self {
         Self(SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(Memory::of_a_header))
-    }
-
-    /// Adds a pair whose key and value are parts of the text.
-    pub(crate) fn add(&mut self, key: Span, value: Span) {
-        self.0.pairs.push(Pair { key, value });
-    }
-
-    /// Puts what `write` makes of text behind what there is, for parts of a header that cannot stay as they are.
-    pub(crate) fn resolve<E>(&mut self, write: impl FnOnce(&mut String) -> Result<(), E>) -> Result<Span, E> {
-        let start = self.0.text.len();
-        write(&mut self.0.text)?;
-        Ok(Span::between(start, self.0.text.len()))
     }
 
     /// Number of pairs.

@@ -10,16 +10,16 @@ pub(crate) fn find_byte(bytes: &[u8], byte: u8) -> Option<usize> {
 /// one at least, and none below it.
 #[inline]
 pub(crate) fn find(bytes: &[u8], in_word: impl Fn(u64) -> u64, in_byte: impl Fn(u8) -> bool) -> Option<usize> {
-    let mut at = 0;
-    while let Some(eight) = bytes[at..].first_chunk::<8>() {
+    let mut rest = bytes;
+    while let Some((eight, behind)) = rest.split_first_chunk::<8>() {
         let found = in_word(u64::from_le_bytes(*eight));
         if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
+            return Some(bytes.len() - rest.len() + found.trailing_zeros() as usize / 8);
         }
-        at += 8;
+        rest = behind;
     }
-    let tail = bytes[at..].iter().position(|byte| in_byte(*byte));
-    tail.map(|tail| at + tail)
+    let tail = rest.iter().position(|byte| in_byte(*byte));
+    tail.map(|tail| bytes.len() - rest.len() + tail)
 }
 
 /// In each byte of the result the top bit is set if that byte of `word` equals `byte`. Bytes above the first equal one

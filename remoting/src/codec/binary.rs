@@ -40,7 +40,10 @@ fn decode_fields(bytes: &[u8], start: usize) -> Result<Fields, DecodeError> {
             let value_at = at + KEY_LENGTH + key.len() + VALUE_LENGTH;
             text[at..at + KEY_LENGTH].fill(0);
             text[value_at - VALUE_LENGTH..value_at].fill(0);
-            pairs.push(Pair { key: Span::new(at + KEY_LENGTH, key.len()), value: Span::new(value_at, value.len()) });
+            if is_kept(key, value) {
+                pairs
+                    .push(Pair { key: Span::new(at + KEY_LENGTH, key.len()), value: Span::new(value_at, value.len()) });
+            }
         })
     })?;
     if let Some(fields) = plain {
@@ -49,9 +52,16 @@ fn decode_fields(bytes: &[u8], start: usize) -> Result<Fields, DecodeError> {
     // Java reads malformed UTF-8 as replacement characters.
     let mut fields = Fields::with_memory();
     for_each_field(bytes, start, |_, key, value| {
-        fields.push(&String::from_utf8_lossy(key), &String::from_utf8_lossy(value));
+        if is_kept(key, value) {
+            fields.push(&String::from_utf8_lossy(key), &String::from_utf8_lossy(value));
+        }
     })?;
     Ok(fields)
+}
+
+/// The reference reads a text without bytes as null and keeps no such entry.
+fn is_kept(key: &[u8], value: &[u8]) -> bool {
+    !key.is_empty() && !value.is_empty()
 }
 
 /// Gives each field to `take`: where it begins, key and value. `start` is where the fields begin in the header.
@@ -65,10 +75,7 @@ fn for_each_field(bytes: &[u8], start: usize, mut take: impl FnMut(usize, &[u8],
             let key = reader.slice(key_length.into(), "field key")?;
             let value_length = reader.length("field value length")?;
             let value = reader.slice(value_length, "field value")?;
-            // The reference reads a text without bytes as null and keeps no such entry.
-            if !key.is_empty() && !value.is_empty() {
-                take(at, key, value);
-            }
+            take(at, key, value);
         }
         Ok(())
     };
@@ -166,6 +173,10 @@ mod tests {
     fn malformed_text_is_replaced_in_its_own_field() {
         let fields = decode_fields(b"\0\x02a\xC3\0\0\0\x02\xA4b\0\x01c\0\0\0\x01d", 0).unwrap();
         assert_eq!(fields, [("a\u{FFFD}", "\u{FFFD}b"), ("c", "d")].into_iter().collect());
+        // the length of a key that has no value, as the other half
+        let mut bytes = b"\0\x01a\0\0\0\x01\xC3\xA4\0".to_vec();
+        bytes.resize(bytes.len() + 0xA400 + 4, 0);
+        assert_eq!(decode_fields(&bytes, 0).unwrap(), [("a", "\u{FFFD}")].into_iter().collect());
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl<'de> Parser<'de> {
 
     /// The character behind a backslash.
     fn escape(&mut self) -> Result<char, Error> {
-        let (character, length) = text::unescape(&self.text[self.at..]).map_err(error)?;
+        let (character, length) = text::unescape(&self.text.as_bytes()[self.at..]).map_err(error)?;
         self.at += length;
         Ok(character)
     }

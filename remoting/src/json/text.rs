@@ -7,7 +7,13 @@ use crate::word::{ONES, TOPS, equal_bytes, find};
 /// How many bytes come before the next `quote` or backslash; `None` where neither comes.
 #[inline]
 pub(crate) fn plain_length(bytes: &[u8], quote: u8) -> Option<usize> {
-    find(bytes, |word| equal_bytes(word, quote) | equal_bytes(word, b'\\'), |byte| byte == quote || byte == b'\\')
+    find(bytes, |word| special_bytes(word, quote), |byte| byte == quote || byte == b'\\')
+}
+
+/// The top bit of each byte of `word` that is `quote` or a backslash, as [`equal_bytes`] sets it.
+#[inline]
+pub(crate) const fn special_bytes(word: u64, quote: u8) -> u64 {
+    equal_bytes(word, quote) | equal_bytes(word, b'\\')
 }
 
 /// Reads what stands behind a backslash, at the start of `text`: the character, and how many bytes it takes there.
@@ -15,11 +21,11 @@ pub(crate) fn plain_length(bytes: &[u8], quote: u8) -> Option<usize> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn unescape(text: &str) -> Result<(char, usize), &'static str> {
-    let character = match text.as_bytes().first() {
+pub(crate) fn unescape(text: &[u8]) -> Result<(char, usize), &'static str> {
+    let character = match text.first() {
         // the separators of properties, above all
         Some(b'u')
-            if text.starts_with("u00")
+            if text.starts_with(b"u00")
                 && let Some(code) = two_digits(text) =>
         {
             return Ok((char::from(code), 5));
@@ -43,9 +49,9 @@ pub(crate) fn unescape(text: &str) -> Result<(char, usize), &'static str> {
 }
 
 /// `uXXXX`, and the second half of a surrogate pair where there is one.
-fn unescape_unit(text: &str) -> Result<(char, usize), &'static str> {
+fn unescape_unit(text: &[u8]) -> Result<(char, usize), &'static str> {
     let first = hex(text, 1, 4)?;
-    if (0xD800..0xDC00).contains(&first) && text[5..].starts_with("\\u") {
+    if (0xD800..0xDC00).contains(&first) && text[5..].starts_with(b"\\u") {
         let second = hex(text, 7, 4)?;
         if (0xDC00..0xE000).contains(&second) {
             let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
@@ -57,13 +63,13 @@ fn unescape_unit(text: &str) -> Result<(char, usize), &'static str> {
 
 /// What the digits of `u00XX` say.
 #[inline]
-fn two_digits(text: &str) -> Option<u8> {
-    let [_, _, _, high, low] = *text.as_bytes().first_chunk()?;
+fn two_digits(text: &[u8]) -> Option<u8> {
+    let [_, _, _, high, low] = *text.first_chunk()?;
     Some((hex_digit(high)? << 4 | hex_digit(low)?) as u8)
 }
 
-fn hex(text: &str, at: usize, digits: usize) -> Result<u32, &'static str> {
-    let digits = text.as_bytes().get(at..at + digits).ok_or(BROKEN)?;
+fn hex(text: &[u8], at: usize, digits: usize) -> Result<u32, &'static str> {
+    let digits = text.get(at..at + digits).ok_or(BROKEN)?;
     digits.iter().try_fold(0, |number, digit| Some(number << 4 | hex_digit(*digit)?)).ok_or(BROKEN)
 }
 
@@ -168,17 +174,17 @@ mod tests {
             ("ud83d\\ud83d\\ude00", ('\u{FFFD}', 5)),
             ("ude00\\ud83d", ('\u{FFFD}', 5)),
         ] {
-            assert_eq!(unescape(text), Ok(expected), "{text}");
+            assert_eq!(unescape(text.as_bytes()), Ok(expected), "{text}");
         }
     }
 
     #[test]
     fn refuses_what_is_no_escape() {
         for text in ["", "q", "ä", "\u{1}"] {
-            assert_eq!(unescape(text), Err("an unknown escape in a text"), "{text}");
+            assert_eq!(unescape(text.as_bytes()), Err("an unknown escape in a text"), "{text}");
         }
         for text in ["u", "u12", "u12g4", "u12ä4", "u+123", "x", "x4", "x4ä", "ud83d\\u", "ud83d\\ude0"] {
-            assert_eq!(unescape(text), Err(BROKEN), "{text}");
+            assert_eq!(unescape(text.as_bytes()), Err(BROKEN), "{text}");
         }
     }
 }

@@ -3,20 +3,25 @@
 //! this one has nothing to say of errors.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 
 use crate::command::{Command, Language};
-use crate::fields::{Fields, Span};
+use crate::fields::{Fields, Pair, Span};
 use crate::json::text;
 
 /// The command of a header; `None` for one that is written in another way, or is none.
-pub(super) fn decode(text: &str) -> Option<Command> {
-    let mut scanner = Scanner { text, at: 0 };
+pub(super) fn decode(header: &[u8]) -> Option<Command> {
+    let mut scanner = Scanner { bytes: header, at: 0 };
     let mut command = Command::blank();
     scanner.word(b"{\"")?;
     loop {
         match scanner.peek()? {
             b'c' => command.code = scanner.named_integer(b"code\":")?,
-            b'e' => command.fields = Some(scanner.fields()?),
+            b'e' => command.fields = Some(scanner.named_fields()?),
+            b'f' if scanner.word(AS_JAVA_WRITES).is_some() => {
+                (command.flag, command.language) = (0, Language::JAVA);
+                command.opaque = scanner.integer()?;
+            }
             b'f' => command.flag = scanner.named_integer(b"flag\":")?,
             b'l' => command.language = Language::from_name(scanner.named_text(b"language\":\"")?),
             b'o' => command.opaque = scanner.named_integer(b"opaque\":")?,
@@ -27,25 +32,25 @@ pub(super) fn decode(text: &str) -> Option<Command> {
         }
         if scanner.word(b",\"").is_none() {
             scanner.word(b"}")?;
-            return (scanner.at == text.len()).then_some(command);
+            return (scanner.at == header.len()).then_some(command);
         }
     }
 }
 
 struct Scanner<'a> {
-    text: &'a str,
+    bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Scanner<'a> {
     #[inline]
     fn rest(&self) -> &'a [u8] {
-        &self.text.as_bytes()[self.at..]
+        &self.bytes[self.at..]
     }
 
     #[inline]
     fn peek(&self) -> Option<u8> {
-        self.rest().first().copied()
+        self.bytes.get(self.at).copied()
     }
 
     /// Goes behind `word`, if it stands here.
@@ -59,6 +64,10 @@ impl<'a> Scanner<'a> {
     #[inline]
     fn named_integer<const N: usize>(&mut self, name: &[u8; N]) -> Option<i32> {
         self.word(name)?;
+        self.integer()
+    }
+
+    fn integer(&mut self) -> Option<i32> {
         let mut number: i64 = 0;
         let mut digits = 0;
         for byte in self.rest().iter().take(MOST_DIGITS) {
@@ -77,17 +86,27 @@ impl<'a> Scanner<'a> {
     #[inline]
     fn named_text<const N: usize>(&mut self, name: &[u8; N]) -> Option<&'a str> {
         self.word(name)?;
-        let (start, end) = self.plain()?;
+        let start = self.at;
+        self.plain()?;
+        let text = &self.bytes[start..self.at];
         self.word(b"\"")?;
-        self.text.get(start..end)
+        str::from_utf8(text).ok()
     }
 
-    /// Goes to the next quote or backslash; gives where this was and where it is.
+    /// Goes to the next quote or backslash.
     #[inline]
-    fn plain(&mut self) -> Option<(usize, usize)> {
-        let start = self.at;
-        self.at += text::plain_length(self.rest(), b'"')?;
-        Some((start, self.at))
+    fn plain(&mut self) -> Option<()> {
+        loop {
+            let found = text::special_bytes(self.eight(), b'"');
+            if found != 0 {
+                self.at += found.trailing_zeros() as usize / 8;
+                return Some(());
+            }
+            self.at += 8;
+            if self.at >= self.bytes.len() {
+                return None;
+            }
+        }
     }
 
     /// The next eight bytes, the first one lowest; zeros behind the last one.
@@ -101,76 +120,93 @@ impl<'a> Scanner<'a> {
         }))
     }
 
-    fn fields(&mut self) -> Option<Fields> {
+    fn named_fields(&mut self) -> Option<Fields> {
         self.word(b"extFields\":{")?;
-        let mut fields = Fields::of_header(self.text);
         if self.word(b"}").is_some() {
-            return Some(fields);
+            return Some(Fields::with_memory());
         }
         self.word(b"\"")?;
+        let mut inner = Scanner { bytes: self.rest(), at: 0 };
+        let mut is_plain = false;
+        let read = Fields::of_bytes(|text, pairs| {
+            text.extend_from_slice(inner.bytes);
+            is_plain = inner.fields(text, pairs).is_some();
+            text.truncate(inner.at);
+            Ok::<_, Infallible>(())
+        });
+        self.at += inner.at;
+        read.ok().flatten().filter(|_| is_plain)
+    }
+
+    /// Reads fields, from behind the opening quote of the first key to behind the closing brace. `copy` is a copy of
+    /// all of it, in which escapes are resolved.
+    #[inline]
+    fn fields(&mut self, copy: &mut [u8], pairs: &mut Vec<Pair>) -> Option<()> {
         loop {
-            let key = self.field_key()?;
-            let (start, end) = self.plain()?;
-            let value = if self.peek()? == b'"' {
-                Span::between(start, end)
-            } else {
-                self.at = start;
-                fields.resolve(|out| self.escaped(out).ok_or(())).ok()?
-            };
-            fields.add(key, value);
+            let start = self.at;
+            let next = self.eight();
+            let letter_is_key = next >> 8 & THREE == BETWEEN && is_plain(next);
+            // Half of the fields of a send are a letter and a digit.
+            if letter_is_key && next >> 40 == NEXT_FIELD && is_plain(next >> 32) {
+                self.at += 8;
+                pairs.push(Pair { key: Span::new(start, 1), value: Span::new(start + 4, 1) });
+                continue;
+            }
+            if !letter_is_key {
+                self.plain()?;
+                if self.eight() & THREE != BETWEEN {
+                    return None;
+                }
+            }
+            let key = if letter_is_key { Span::new(start, 1) } else { Span::between(start, self.at) };
+            self.at = key.end() + 3;
+            let value = self.at;
+            self.plain()?;
+            let value = if self.peek()? == b'"' { Span::between(value, self.at) } else { self.escaped(value, copy)? };
+            pairs.push(Pair { key, value });
             let next = self.eight();
             if next & THREE == NEXT_FIELD {
                 self.at += 3;
             } else if next & TWO == LAST_FIELD {
                 self.at += 2;
-                return Some(fields);
+                return Some(());
             } else {
                 return None;
             }
         }
     }
 
-    /// Reads a key, from behind its opening quote to behind the opening quote of its value.
-    #[inline]
-    fn field_key(&mut self) -> Option<Span> {
-        let start = self.at;
-        let next = self.eight();
-        // Nearly all keys of a send are letters.
-        let length = if next >> 8 & THREE == BETWEEN && !matches!(next as u8, b'"' | b'\\') {
-            1
-        } else {
-            let length = text::plain_length(self.rest(), b'"')?;
-            self.at += length;
-            if self.eight() & THREE != BETWEEN {
-                return None;
-            }
-            self.at -= length;
-            length
-        };
-        self.at += length + 3;
-        Some(Span::new(start, length))
-    }
-
-    /// Appends a text, escapes resolved, and goes to its closing quote.
-    fn escaped(&mut self, out: &mut String) -> Option<()> {
-        loop {
-            let (start, end) = self.plain()?;
-            out.push_str(self.text.get(start..end)?);
-            if self.peek()? == b'"' {
-                return Some(());
-            }
+    /// Resolves the escapes of a text, which only becomes shorter by it, and goes from its first one to the closing quote.
+    fn escaped(&mut self, start: usize, copy: &mut [u8]) -> Option<Span> {
+        let mut end = self.at;
+        while self.peek()? == b'\\' {
             // the separators of properties, above all
-            if let Some([b'\\', b'u', b'0', b'0', b'0', digit @ b'0'..=b'9']) = self.rest().first_chunk() {
-                out.push(char::from(digit - b'0'));
-                self.at += 6;
-                continue;
-            }
-            // behind the backslash
-            let (character, length) = text::unescape(self.text.get(self.at + 1..)?).ok()?;
-            out.push(character);
-            self.at += 1 + length;
+            let length = if let Some([_, b'u', b'0', b'0', b'0', digit @ b'0'..=b'9']) = self.rest().first_chunk() {
+                copy[end] = digit - b'0';
+                end += 1;
+                6
+            } else {
+                let (character, length) = text::unescape(&self.rest()[1..]).ok()?;
+                end += character.encode_utf8(&mut copy[end..]).len();
+                1 + length
+            };
+            let plain = self.at + length;
+            self.at = plain;
+            self.plain()?;
+            let length = self.at - plain;
+            copy[end..end + length].copy_from_slice(&self.bytes[plain..self.at]);
+            end += length;
         }
+        // What is left must not be halves of characters.
+        copy[end..self.at].fill(0);
+        Some(Span::between(start, end))
     }
+}
+
+/// Whether the lowest byte stands for itself in a text.
+#[inline]
+fn is_plain(next: u64) -> bool {
+    !matches!(next as u8, b'"' | b'\\')
 }
 
 const TWO: u64 = 0xFFFF;
@@ -179,6 +215,9 @@ const THREE: u64 = 0xFF_FFFF;
 const BETWEEN: u64 = u64::from_le_bytes(*b"\":\"\0\0\0\0\0");
 const NEXT_FIELD: u64 = u64::from_le_bytes(*b"\",\"\0\0\0\0\0");
 const LAST_FIELD: u64 = u64::from_le_bytes(*b"\"}\0\0\0\0\0\0");
+
+/// What stands before the number of nearly every request.
+const AS_JAVA_WRITES: &[u8; 35] = b"flag\":0,\"language\":\"JAVA\",\"opaque\":";
 
 /// Digits of a number that fit 64 bits many times over.
 const MOST_DIGITS: usize = 11;
@@ -194,7 +233,7 @@ mod tests {
 
     #[test]
     fn reads_a_send_as_the_general_reader_does() {
-        let command = decode(SEND).unwrap();
+        let command = decode(SEND.as_bytes()).unwrap();
         assert_eq!(command, read::general(SEND).unwrap());
         assert_eq!(command.field("i"), Some("UNIQ_KEY\u{1}A\u{2}WAIT\u{1}true\u{2}"));
         assert_eq!((command.code, command.opaque, command.field("b")), (310, i32::MAX, Some("Tä")));
@@ -204,7 +243,7 @@ mod tests {
     #[test]
     fn reads_fields_that_come_last() {
         let header = r#"{"code":310,"language":"GO","version":317,"opaque":7,"flag":0,"remark":"","extFields":{"b":"T","batch":"x"}}"#;
-        let command = decode(header).unwrap();
+        let command = decode(header.as_bytes()).unwrap();
         assert_eq!(command, read::general(header).unwrap());
         assert_eq!((command.language, command.field("batch")), (Language::GO, Some("x")));
     }
@@ -228,7 +267,7 @@ mod tests {
             "{\"extFields\":{\"a\\n\":\"1\"}}",
             "{\"x\":1}",
         ] {
-            assert_eq!(decode(other), None, "{other}");
+            assert_eq!(decode(other.as_bytes()), None, "{other}");
         }
     }
 
@@ -237,6 +276,7 @@ mod tests {
         #[test]
         fn agrees_with_the_general_reader(
             changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), "[a-z0-9\"\\\\{}:,u \u{e4}]{0,3}"), 0..4),
+            broken in any::<prop::sample::Index>(),
         ) {
             let mut text = SEND.to_owned();
             for (from, to, new) in changes {
@@ -246,8 +286,15 @@ mod tests {
                 let to = if from <= to && to < from + 8 { to } else { from };
                 text.replace_range(from..to, &new);
             }
-            if let Some(command) = decode(&text) {
+            if let Some(command) = decode(text.as_bytes()) {
                 prop_assert_eq!(Ok(command), read::general(&text), "{}", text);
+            }
+            // the same with a byte that is no UTF-8
+            let mut bytes = text.into_bytes();
+            let at = broken.index(bytes.len());
+            bytes[at] |= 0x80;
+            if let Some(command) = decode(&bytes) {
+                prop_assert_eq!(Ok(command), read::general(&String::from_utf8_lossy(&bytes)), "{:?}", bytes);
             }
         }
     }

@@ -12,14 +12,10 @@ use crate::json::text;
 const MAX_DEPTH: usize = 64;
 
 pub(in crate::codec) fn decode(header: &[u8]) -> Result<Command, DecodeError> {
-    let text = match std::str::from_utf8(header) {
-        Ok(text) => Cow::Borrowed(text),
-        // Java reads malformed UTF-8 as replacement characters.
-        Err(_) => String::from_utf8_lossy(header),
-    };
-    match plain::decode(&text) {
+    match plain::decode(header) {
         Some(command) => Ok(command),
-        None => general(&text),
+        // Java reads malformed UTF-8 as replacement characters.
+        None => general(&String::from_utf8_lossy(header)),
     }
 }
 
@@ -206,7 +202,7 @@ impl<'a> Parser<'a> {
 
     /// Reads what stands behind a backslash.
     fn escape(&mut self) -> Result<char, DecodeError> {
-        let (character, length) = text::unescape(&self.text[self.at..]).map_err(|what| self.error(what))?;
+        let (character, length) = text::unescape(&self.text.as_bytes()[self.at..]).map_err(|what| self.error(what))?;
         self.at += length;
         Ok(character)
     }
