@@ -424,6 +424,33 @@ fn a_store_that_was_closed_opens_on_a_full_disk() {
     assert!(!abort.exists());
 }
 
+/// The same after a kill, where the index is made anew into a file that has no space yet.
+#[test]
+fn a_store_that_was_killed_opens_on_a_full_disk() {
+    let fixture = Fixture::new(Errno::NOSPC, |act, path| matches!(act, Act::Write) && is_in(path, "index"));
+    let store = fixture.open();
+    for n in 0..5 {
+        append(&store, n).unwrap();
+    }
+    has_all(&store, 5);
+    store.close().unwrap();
+    drop(store);
+    fs::write(fixture.root.path().join("abort"), "").unwrap();
+    fixture.refuse(true);
+    let store = fixture.open();
+    has_all(&store, 5);
+    append(&store, 5).unwrap();
+    has_all(&store, 6);
+    assert!(store.close().is_err());
+    drop(store);
+    let store = fixture.open();
+    fixture.refuse(false);
+    has_all(&store, 6);
+    store.close().unwrap();
+    drop(store);
+    has_all(&fixture.open(), 6);
+}
+
 /// What was synced in vain counts as not synced, whatever a later sync says.
 #[test]
 fn queues_and_index_that_cannot_be_synced_leave_no_clean_stop() {

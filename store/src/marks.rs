@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -107,7 +107,7 @@ impl AbortMark {
     pub fn set(&self) -> io::Result<()> {
         let written = File::create(&self.path).and_then(|file| {
             match files::write_all_at(&file, std::process::id().to_string().as_bytes(), 0) {
-                Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {}
+                Err(error) if files::is_full_disk(&error) => {}
                 written => written?,
             }
             files::sync(&file)

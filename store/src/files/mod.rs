@@ -28,6 +28,11 @@ pub fn first_byte(name: &OsStr) -> Option<i64> {
     name.parse().ok().filter(|start| *start <= i64::MAX / 2)
 }
 
+/// Whether there is no room, for anybody or for who runs this.
+pub(crate) fn is_full_disk(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 /// Writes bytes at a place of a file.
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     #[cfg(any(test, feature = "watch"))]

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use tracing::warn;
+
 use super::header::{HEADER_SIZE, Header, ITEM_SIZE, Item};
 use super::slots::{SLOT_SIZE, Slots, read_slot};
 use crate::files;
@@ -207,7 +209,14 @@ impl IndexFile {
         };
         self.writing = Some(Writing { slots, first: header.next, items: Vec::new() });
         self.header = header;
-        self.flush()
+        match self.flush() {
+            // it stays in memory until there is room: a full disk is still read
+            Err(error) if files::is_full_disk(&error) => {
+                warn!(file = %self.path.display(), %error, "an index file made anew waits for room on the disk");
+                Ok(())
+            }
+            flushed => flushed,
+        }
     }
 
     fn newest(&self, hash: i32) -> io::Result<i32> {

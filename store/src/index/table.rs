@@ -11,7 +11,7 @@ use tracing::{info, warn};
 
 use super::file::{IndexFile, Shape};
 use super::header::{Header, stored_hash};
-use crate::files::{create_directories, remove, sync_directory};
+use crate::files::{create_directories, named, remove, sync_directory};
 use crate::read::{RecordSource, store_time_at};
 
 /// What a key is.
@@ -97,7 +97,8 @@ impl IndexTable {
             };
             let behind = file.header.end_offset >= log.max_offset() && file.header.next > 1;
             if behind || (last && !clean) {
-                file.rebuild(log.max_offset(), |offset| store_time_at(log, offset))?;
+                let rebuilt = file.rebuild(log.max_offset(), |offset| store_time_at(log, offset));
+                rebuilt.map_err(named(file.path()))?;
             }
             files.push(file);
             if behind {

@@ -1,7 +1,6 @@
 //! Appending.
 
 use std::cell::RefCell;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -15,6 +14,7 @@ use super::error::AppendError;
 use super::scan::are_properties;
 use super::segment::Segment;
 use crate::dispatch::{Known, Marks};
+use crate::files::is_full_disk;
 use crate::mapping::Writer;
 use crate::queue::{Queue, is_queued};
 
@@ -264,11 +264,12 @@ impl CommitLog {
     pub(super) fn roll(&self, appender: &mut Appender) -> Result<(), AppendError> {
         let start = appender.active.as_ref().map_or(appender.position, |active| active.segment.end());
         // first the new file: without one the old stays as it is, and smaller records may still fit
-        let (segment, writer) = self.ahead.take(start).map_err(|error| match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                AppendError::DiskFull(format!("no room for the next file of the commit log ({error})").into())
-            }
-            _ => AppendError::DiskFull(format!("the next file of the commit log cannot be made ({error})").into()),
+        let (segment, writer) = self.ahead.take(start).map_err(|error| {
+            let why = match is_full_disk(&error) {
+                true => format!("no room for the next file of the commit log ({error})"),
+                false => format!("the next file of the commit log cannot be made ({error})"),
+            };
+            AppendError::DiskFull(why.into())
         })?;
         if let Some(mut active) = appender.active.take() {
             active.blank();
