@@ -50,7 +50,7 @@ pub(crate) fn set(broker: &Broker, request: &Command) -> Answer {
     if !broker.topics.contains(&wanted.topic) {
         return refuse(ResponseCode::TOPIC_NOT_EXIST, format!("topic[{}] not exist", wanted.topic));
     }
-    if broker.groups.find_or_create_saved(&wanted.consumer_group, &broker.settings().broker)?.is_none() {
+    if broker.groups.find_or_create(&wanted.consumer_group, &broker.settings().broker).is_none() {
         return refuse(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist".to_owned());
     }
     if wanted.mode != MessageRequestMode::Pull {

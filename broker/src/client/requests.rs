@@ -120,7 +120,7 @@ impl Heartbeat {
 
 /// The group of a consumer, with its retry topic, both created where they are not there. `None` where a group may not be.
 fn make_group(broker: &Broker, data: &ConsumerData, is_new: &mut bool) -> Option<Arc<SubscriptionGroupConfig>> {
-    let (group, saving_group) = broker.groups.find_or_create(&data.group_name, &broker.settings().broker)?;
+    let (group, is_new_group) = broker.groups.find_or_make(&data.group_name, &broker.settings().broker)?;
     let retry_topic = names::retry_topic(&data.group_name);
     let is_ordered = |topic: &str| broker.topics.get(topic).is_some_and(|config| config.order);
     let order = data.subscription_data_set.iter().any(|subscription| is_ordered(&subscription.topic));
@@ -138,7 +138,8 @@ fn make_group(broker: &Broker, data: &ConsumerData, is_new: &mut bool) -> Option
     } else {
         broker.topics.set_order([topic.topic_name.as_str()], order)
     };
-    for saving in [saving_group, saving_topic, saving_order] {
+    *is_new |= is_new_group;
+    for saving in [saving_topic, saving_order] {
         *is_new |= saving.later();
     }
     Some(group)

@@ -57,7 +57,7 @@ pub(crate) fn get(broker: &Broker, request: &Command) -> Answer {
     let header: GetSubscriptionGroupConfigRequestHeader<'_> = request.header()?;
     let group = broker
         .groups
-        .find_or_create_saved(header.group, &broker.settings().broker)?
+        .find_or_create(header.group, &broker.settings().broker)
         .ok_or(Refusal::new(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker"))?;
     Ok(Command::response(ResponseCode::SUCCESS).with_body(json::to_vec(&*group)))
 }

@@ -70,13 +70,20 @@ impl GroupTable {
 
     /// The configuration of a group, which is created with the defaults where that is allowed and the
     /// name is a good one. `None` if not.
-    pub(crate) fn find_or_create(
+    ///
+    /// Nobody waits until it is on disk: one that is lost is created again on its next use, and a full disk is still read.
+    pub(crate) fn find_or_create(&self, group: &str, settings: &BrokerConfig) -> Option<Arc<SubscriptionGroupConfig>> {
+        self.find_or_make(group, settings).map(|(config, _)| config)
+    }
+
+    /// The same; also says whether it is new.
+    pub(crate) fn find_or_make(
         &self,
         group: &str,
         settings: &BrokerConfig,
-    ) -> Option<(Arc<SubscriptionGroupConfig>, Saving)> {
+    ) -> Option<(Arc<SubscriptionGroupConfig>, bool)> {
         if let Some(config) = self.get(group) {
-            return Some((config, Saving::nothing()));
+            return Some((config, false));
         }
         let is_own = settings.enable_create_sys_group && group.starts_with(SYSTEM_GROUP_PREFIX);
         if !(settings.auto_create_subscription_group || is_own) || names::check_group(group).is_err() {
@@ -84,21 +91,12 @@ impl GroupTable {
         }
         let groups = self.groups.lock();
         if let Some(config) = groups.get(group) {
-            return Some((config, Saving::nothing()));
+            return Some((config, false));
         }
         tracing::info!(group, "creating a consumer group on its first use");
         let config = Arc::new(named(group));
-        let saving = groups.change([(group.to_owned(), Some(Arc::clone(&config)))]);
-        Some((config, saving))
-    }
-
-    /// The same for a thread that may wait: it ends when a group that is new is on disk.
-    pub(crate) fn find_or_create_saved(
-        &self,
-        group: &str,
-        settings: &BrokerConfig,
-    ) -> Result<Option<Arc<SubscriptionGroupConfig>>, SaveError> {
-        self.find_or_create(group, settings).map(|(config, saving)| saving.wait().map(|()| config)).transpose()
+        let is_new = groups.change([(group.to_owned(), Some(Arc::clone(&config)))]).later();
+        Some((config, is_new))
     }
 
     /// Creates or replaces groups at an admin's wish; attributes are changes as with topics. Those of light queues stay

@@ -56,7 +56,7 @@ impl Weighs for Attempt {
         match self {
             Self::Answer(PullAnswer::Read(answer)) => answer.body.len(),
             Self::Answer(PullAnswer::Other(answer)) => answer.weight(),
-            Self::NeedsThread | Self::Cold | Self::Hold(_) => 0,
+            Self::Cold | Self::Hold(_) => 0,
         }
     }
 }

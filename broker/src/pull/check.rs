@@ -32,13 +32,6 @@ pub(super) struct Pull<'a> {
     pub(super) filter: PullFilter,
 }
 
-/// Why a pull does not read.
-pub(super) enum NotReady {
-    Refused(Refused),
-    /// Its group is new and has to be written down first, which takes a thread that may wait.
-    NeedsThread,
-}
-
 /// A pull that may not read.
 pub(super) struct Refused {
     refusal: Refusal,
@@ -60,33 +53,23 @@ pub(super) fn check<'a>(
     peer: &Peer,
     request: &Command,
     header: PullMessageRequestHeader<'a>,
-    may_wait_for_disk: bool,
-) -> Result<Pull<'a>, NotReady> {
+) -> Result<Pull<'a>, Refused> {
     let settings = broker.settings();
     let ip = || &settings.broker.broker_ip1;
     if settings.broker.broker_permission & PERM_READ == 0 {
-        return Err(
-            no_permission(forbidden::BROKER, format!("the broker[{}] pulling message is forbidden", ip())).into()
-        );
+        return Err(no_permission(forbidden::BROKER, format!("the broker[{}] pulling message is forbidden", ip())));
     }
     if request.request_code() == RequestCode::LITE_PULL_MESSAGE && !settings.broker.lite_pull_message_enable {
         let remark = format!("the broker[{}] for lite pull consumer is forbidden", ip());
-        return Err(no_permission(forbidden::BROKER, remark).into());
+        return Err(no_permission(forbidden::BROKER, remark));
     }
     let group_name = header.consumer_group;
-    let group = match broker.groups.get(group_name) {
-        Some(group) => group,
-        None if !may_wait_for_disk => return Err(NotReady::NeedsThread),
-        None => {
-            let created = broker.groups.find_or_create_saved(group_name, &settings.broker).map_err(Refusal::from);
-            created.map_err(Refused::from)?.ok_or_else(|| {
-                let remark = format!("subscription group [{group_name}] does not exist, {SEE_FAQ}");
-                refused(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, remark)
-            })?
-        }
-    };
+    let group = broker.groups.find_or_create(group_name, &settings.broker).ok_or_else(|| {
+        let remark = format!("subscription group [{group_name}] does not exist, {SEE_FAQ}");
+        refused(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, remark)
+    })?;
     if !group.consume_enable {
-        return Err(no_permission(forbidden::GROUP, format!("subscription group no permission, {group_name}")).into());
+        return Err(no_permission(forbidden::GROUP, format!("subscription group no permission, {group_name}")));
     }
     let topic = broker.topics.get(header.topic).ok_or_else(|| {
         let remark = format!("topic[{}] not exist, apply first please! {SEE_FAQ}", header.topic);
@@ -94,7 +77,7 @@ pub(super) fn check<'a>(
     })?;
     if topic.perm & PERM_READ == 0 {
         let remark = format!("the topic[{}] pulling message is forbidden", header.topic);
-        return Err(no_permission(forbidden::TOPIC, remark).into());
+        return Err(no_permission(forbidden::TOPIC, remark));
     }
     if !(0..topic.read_queue_nums).contains(&header.queue_id) {
         let remark = format!(
@@ -104,7 +87,7 @@ pub(super) fn check<'a>(
             topic.read_queue_nums,
             peer.address()
         );
-        return Err(refused(ResponseCode::INVALID_PARAMETER, remark).into());
+        return Err(refused(ResponseCode::INVALID_PARAMETER, remark));
     }
     let filter = if header.sys_flag & FLAG_SUBSCRIPTION == 0 {
         registered(broker, &header, &group)?
@@ -190,12 +173,6 @@ fn refused(code: ResponseCode, remark: impl Into<Cow<'static, str>>) -> Refused 
 
 fn no_permission(forbidden: i32, remark: String) -> Refused {
     Refused { refusal: Refusal::new(ResponseCode::NO_PERMISSION, remark), forbidden: Some(forbidden) }
-}
-
-impl From<Refused> for NotReady {
-    fn from(refused: Refused) -> Self {
-        Self::Refused(refused)
-    }
 }
 
 impl From<Refusal> for Refused {

@@ -15,9 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::Broker;
 use crate::answer::Refusal;
-use crate::thread::on_thread;
 use answer::PullAnswer;
-use check::NotReady;
 
 pub(crate) use filter::{PullFilter, TagFilter};
 pub(crate) use hold::HeldPulls;
@@ -44,8 +42,6 @@ struct Mode {
 /// How far an attempt came.
 enum Attempt {
     Answer(PullAnswer),
-    /// The group has to be written down, which takes a thread that may wait.
-    NeedsThread,
     /// The messages are not in memory: somebody who may wait has to read them.
     Cold,
     /// Nothing there yet.
@@ -66,10 +62,9 @@ fn attempt(broker: &Broker, peer: &Peer, request: &Command, mode: Mode) -> Attem
         Ok(header) => header,
         Err(error) => return check::Refused::from(Refusal::from(error)).into(),
     };
-    match check::check(broker, peer, request, header, mode.may_wait_for_disk) {
+    match check::check(broker, peer, request, header) {
         Ok(pull) => pull.read(broker, mode),
-        Err(NotReady::Refused(refused)) => refused.into(),
-        Err(NotReady::NeedsThread) => Attempt::NeedsThread,
+        Err(refused) => refused.into(),
     }
 }
 
@@ -84,15 +79,12 @@ async fn finish(broker: Arc<Broker>, peer: Arc<Peer>, request: Arc<Command>, mut
     loop {
         state = match state {
             Attempt::Answer(answer) => return answer.into(),
-            unfinished @ (Attempt::NeedsThread | Attempt::Cold) => {
+            Attempt::Cold => {
                 // A first attempt that came this far has taken up nothing; one after a hold has a deadline.
                 let mode = Mode { is_first: deadline.is_none(), may_hold: may_hold(deadline), may_wait_for_disk: true };
                 let (attending, peer, request) = (Arc::clone(&broker), Arc::clone(&peer), Arc::clone(&request));
                 let attempting = move || attempt(&attending, &peer, &request, mode);
-                match unfinished {
-                    Attempt::NeedsThread => on_thread(attempting).await,
-                    _ => broker.readers.read(attempting).await.unwrap_or_else(|busy| Refusal::from(busy).into()),
-                }
+                broker.readers.read(attempting).await.unwrap_or_else(|busy| Refusal::from(busy).into())
             }
             Attempt::Hold(plan) => {
                 let until = *deadline.get_or_insert_with(|| Instant::now() + plan.time);

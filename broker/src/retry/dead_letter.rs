@@ -35,7 +35,7 @@ pub(crate) fn for_send(
 
 /// The configuration of a group whose message failed.
 pub(super) fn group_config(broker: &Broker, group: &str) -> Result<Arc<SubscriptionGroupConfig>, Refusal> {
-    broker.groups.find_or_create_saved(group, &broker.settings().broker)?.ok_or_else(|| {
+    broker.groups.find_or_create(group, &broker.settings().broker).ok_or_else(|| {
         let remark = format!("subscription group not exist, {group} {SEE_FAQ}");
         Refusal::new(ResponseCode::SUBSCRIPTION_GROUP_NOT_EXIST, remark)
     })

@@ -265,11 +265,8 @@ impl CommitLog {
         let start = appender.active.as_ref().map_or(appender.position, |active| active.segment.end());
         // first the new file: without one the old stays as it is, and smaller records may still fit
         let (segment, writer) = self.ahead.take(start).map_err(|error| {
-            let why = match is_full_disk(&error) {
-                true => format!("no room for the next file of the commit log ({error})"),
-                false => format!("the next file of the commit log cannot be made ({error})"),
-            };
-            AppendError::DiskFull(why.into())
+            let why = if is_full_disk(&error) { "no room for the next file" } else { "the next file cannot be made" };
+            AppendError::DiskFull(format!("{why} of the commit log ({error})").into())
         })?;
         if let Some(mut active) = appender.active.take() {
             active.blank();
