@@ -268,29 +268,35 @@ impl CommitLog {
             let why = if is_full_disk(&error) { "no room for the next file" } else { "the next file cannot be made" };
             AppendError::DiskFull(format!("{why} of the commit log ({error})").into())
         })?;
-        if let Some(mut active) = appender.active.take() {
-            active.blank();
-        }
+        self.close_file(appender)?;
         let segment = self.segments.push(segment);
         self.ahead.opened(writer.mapping(), start, 0);
         appender.position = start;
         appender.active = Some(Active { segment, writer });
         Ok(())
     }
-}
 
-impl Active {
-    /// Closes the file.
-    fn blank(&mut self) {
-        let room = self.writer.room();
+    /// Closes the file that is written with a blank.
+    fn close_file(&self, appender: &mut Appender) -> Result<(), AppendError> {
+        let room = appender.room();
         if room >= BLANK_HEAD {
             let mut head = [0; BLANK_HEAD];
             head[..4].copy_from_slice(&(room as i32).to_be_bytes());
             head[4..].copy_from_slice(&MAGIC_BLANK.to_be_bytes());
-            self.writer.write(&head);
+            self.copy(appender, &head)?;
         }
-        self.writer.skip_rest();
-        self.writer.publish();
+        if let Some(mut active) = appender.active.take() {
+            active.writer.skip_rest();
+            active.writer.publish();
+        }
+        Ok(())
+    }
+}
+
+impl Appender {
+    /// Bytes that the file that is written still has.
+    pub(super) fn room(&self) -> usize {
+        self.active.as_ref().map_or(0, |active| active.writer.room())
     }
 }
 

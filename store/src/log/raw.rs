@@ -4,7 +4,6 @@ use apogee_remoting::message::record::BLANK_HEAD;
 use thiserror::Error;
 
 use super::CommitLog;
-use super::append::Appender;
 use super::error::AppendError;
 
 /// Why bytes of a master's log are not appended; none of them is in the log.
@@ -85,11 +84,4 @@ impl CommitLog {
 fn entry_size(bytes: &[u8]) -> usize {
     let size = bytes.first_chunk().map_or(0, |size| u32::from_be_bytes(*size) as usize);
     if (BLANK_HEAD..=bytes.len()).contains(&size) { size } else { bytes.len() }
-}
-
-impl Appender {
-    /// Bytes left in the file being written.
-    fn room(&self) -> usize {
-        self.active.as_ref().map_or(0, |active| active.writer.room())
-    }
 }
