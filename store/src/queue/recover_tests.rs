@@ -222,6 +222,24 @@ fn nothing_there_starts_at_the_log_minimum() {
     assert_eq!(from, Some(300));
 }
 
+/// A power loss leaves the second file of a queue, without a unit, and not the first one.
+#[test]
+fn units_before_the_file_that_is_left_come_back() {
+    let directory = TempDir::new().unwrap();
+    written(directory.path(), 12);
+    fs::remove_file(path(&directory, 0)).unwrap();
+    let table = QueueTable::new(directory.path().to_owned(), FILE, 4);
+    table.recover(Loaded { checked_from: 0, ..log(12, false) }).unwrap();
+    let queue = table.get_or_create("t", 0).unwrap();
+    for n in 8..12 {
+        assert_eq!(queue.put(n, good(n)).unwrap(), Appended::Added, "{n}");
+    }
+    table.flush(0).unwrap();
+    assert_eq!((queue.min_offset(), queue.max_offset()), (8, 12));
+    let found: Vec<_> = queue.iter_from(8).map(|entry| entry.unwrap().unit).collect();
+    assert_eq!(found, [8, 9, 10, 11].map(good));
+}
+
 /// The last process let a queue begin anew and ended before it had written that down.
 #[test]
 fn a_queue_that_began_anew_shows_that_its_topic_did() {

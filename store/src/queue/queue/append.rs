@@ -53,8 +53,9 @@ impl Queue {
             if unit.physical_offset < self.max_physical.load(Ordering::Relaxed) {
                 return Ok(Appended::Present);
             }
-            if state.is_unproven {
-                self.reset(&mut state, "its units were of a former end of the log")?;
+            if state.is_unproven || self.max_physical.load(Ordering::Relaxed) < 0 {
+                // In the second case its file is of units that did not come to disk, and these begin before it.
+                self.reset(&mut state, "its units were of a former end of the log, or lost")?;
                 self.skip_to(&mut state, entry)?;
             } else if !self.begins_anew(&mut state, entry, bit_map)? {
                 return Ok(Appended::Doubtful);
