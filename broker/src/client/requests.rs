@@ -120,7 +120,7 @@ impl Heartbeat {
 
 /// The group of a consumer, with its retry topic, both created where they are not there. `None` where a group may not be.
 fn make_group(broker: &Broker, data: &ConsumerData, is_new: &mut bool) -> Option<Arc<SubscriptionGroupConfig>> {
-    let (group, is_new_group) = broker.groups.find_or_make(&data.group_name, &broker.settings().broker)?;
+    let (group, is_new_group) = broker.groups.find_or_create_told(&data.group_name, &broker.settings().broker)?;
     let retry_topic = names::retry_topic(&data.group_name);
     let is_ordered = |topic: &str| broker.topics.get(topic).is_some_and(|config| config.order);
     let order = data.subscription_data_set.iter().any(|subscription| is_ordered(&subscription.topic));

@@ -73,11 +73,11 @@ impl GroupTable {
     ///
     /// Nobody waits until it is on disk: one that is lost is created again on its next use, and a full disk is still read.
     pub(crate) fn find_or_create(&self, group: &str, settings: &BrokerConfig) -> Option<Arc<SubscriptionGroupConfig>> {
-        self.find_or_make(group, settings).map(|(config, _)| config)
+        self.find_or_create_told(group, settings).map(|(config, _)| config)
     }
 
     /// The same; also says whether it is new.
-    pub(crate) fn find_or_make(
+    pub(crate) fn find_or_create_told(
         &self,
         group: &str,
         settings: &BrokerConfig,

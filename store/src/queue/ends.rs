@@ -12,7 +12,8 @@
 //! - version of the topics' table: number of changes 8, time 8;
 //! - physical offset 8 and store time 8 of the last record, and of the last one that was on disk;
 //! - physical offset before which no queue has records but those that are named: 8;
-//! - number of deleted topics 4; for each: length of the topic 2, topic, end of the log at that time 8;
+//! - number of topics that were deleted or created anew 4; for each: length of the topic 2, topic, physical offset 8 before which
+//!   records are of its former life;
 //! - for each queue: length of the topic 2, topic, queue number 4, queue offset 8 and physical offset 8 behind the last unit on
 //!   disk.
 
@@ -55,7 +56,8 @@ pub struct Known {
     pub synced_record: (i64, i64),
     /// Physical offset before which no queue has records but those of `ends`; 0 when that is not known.
     pub listed_before: i64,
-    /// Topics that were deleted, each with the end of the log at that time: records before it are of its former life.
+    /// Topics that were deleted, each with the end of the log at that time, or created anew, with the end of a queue of before:
+    /// records before it are of its former life.
     pub deleted: Vec<(String, i64)>,
     /// How far queues were.
     pub ends: Vec<KnownEnd>,

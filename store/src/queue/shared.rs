@@ -85,14 +85,18 @@ impl Shared {
 
     /// The same of a topic that was created anew; it may have been before, further on.
     pub(super) fn begins_anew(&self, topic: &str, former_end: i64) {
-        let known = self.former_end(topic).unwrap_or(0);
-        self.set_former(topic, former_end.max(known));
+        let mut known = self.former.entry(Arc::from(topic)).or_insert(former_end);
+        *known = former_end.max(*known);
+        drop(known);
+        self.any_former.store(true, Ordering::Release);
     }
 
+    /// The physical offset before which records of a topic are of its former life, if it had one.
     pub(super) fn former_end(&self, topic: &str) -> Option<i64> {
         self.any_former.load(Ordering::Acquire).then(|| self.former.get(topic).map(|end| *end)).flatten()
     }
 
+    /// All topics that had one, with that offset.
     pub(super) fn former(&self) -> Vec<(String, i64)> {
         let mut former: Vec<_> = self.former.iter().map(|entry| (entry.key().to_string(), *entry.value())).collect();
         former.sort_unstable();
