@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::files::watch::{Act, Answer, Holding, Watch, Watcher};
 use crate::{
-    AppendError, Appended, ExpiryRound, GetRequest, GetStatus, Hooks, IndexKind, KeyQuery, NeverReached, Store,
+    AppendError, Appended, ExpiryRound, GetRequest, GetStatus, Hooks, IndexKind, KeyQuery, Marks, NeverReached, Store,
 };
 
 /// Refuses what `refuses` says, while it is switched on.
@@ -210,6 +210,36 @@ fn a_log_that_cannot_be_written_takes_nothing_more() {
         has_all(&store, 2);
         store.close().unwrap();
     }
+}
+
+/// Whoever waits for it is told, or is told at once.
+#[test]
+fn what_waits_for_its_sync_and_cannot_be_written_is_refused() {
+    let fixture = Fixture::new(Errno::IO, |act, path| matches!(act, Act::Write) && is_in(path, "commitlog"));
+    let config = MessageStoreConfig { flush_disk_type: FlushDiskType::SyncFlush, ..fixture.config() };
+    let store = Store::open(&config, Hooks::default()).unwrap();
+    let awaited = |n: i64| {
+        let properties = format!("KEYS\x01key-{n}\x02");
+        let draft = Draft {
+            properties: properties.as_bytes(),
+            ..Draft::new("T", 0, ([127, 0, 0, 1], 10_911).into(), &[7; 1000])
+        };
+        let marks = Marks { keys: Some(&properties.as_bytes()[5..properties.len() - 1]), ..Marks::default() };
+        let appended = store.append_awaited(&draft, &marks).map_err(|error| error.to_string())?;
+        flushed(&store, appended.end()).map_err(|error| error.to_string())
+    };
+    for n in 0..20 {
+        awaited(n).unwrap();
+    }
+    fixture.refuse(true);
+    assert!(awaited(20).is_err());
+    assert!(store.is_broken() && awaited(21).is_err());
+    fixture.refuse(false);
+    assert!(awaited(22).is_err());
+    has_all(&store, 20);
+    assert!(store.close().is_err());
+    drop(store);
+    has_all(&fixture.open(), 20);
 }
 
 /// The last file of the reference's log is sparse: writing into a hole of a full disk that is mapped would end the process.

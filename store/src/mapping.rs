@@ -34,6 +34,14 @@ pub(crate) struct Writer {
     position: usize,
 }
 
+/// Room in a mapping that a writer left.
+#[derive(Debug)]
+pub(crate) struct Reserved {
+    mapping: Arc<Mapping>,
+    from: usize,
+    to: usize,
+}
+
 impl Mapping {
     /// Maps a file of exactly `length` bytes. The first `published` can be read, the rest is the writer's.
     ///
@@ -161,27 +169,18 @@ impl Writer {
         self.position += record.len();
     }
 
-    /// The same by system calls to the file that is mapped: the kernel has the bytes of both in the same memory.
-    ///
-    /// A kill cuts such a write at pages only: the head of a record within one comes with it.
-    ///
-    /// # Errors
-    /// The file cannot be written. A part of the record may stand there.
+    /// Leaves room for a record that comes by a system call, by way of [`Writer::reserved`]: nothing is published before that.
     ///
     /// # Panics
     /// There is no room for it.
-    pub(crate) fn write_by_file(&mut self, file: &File, record: &[u8]) -> io::Result<()> {
-        assert!(record.len() <= self.room(), "a record was given to a file without room for it");
-        let (at, page) = (self.position as u64, rustix::param::page_size());
-        if self.position % page + record.len() <= page {
-            files::write_all_at(file, record, at)?;
-        } else {
-            let (head, rest) = record.split_at(record.len().min(HEAD));
-            files::write_all_at(file, rest, at + head.len() as u64)?;
-            files::write_all_at(file, head, at)?;
-        }
-        self.position += record.len();
-        Ok(())
+    pub(crate) fn reserve(&mut self, length: usize) {
+        assert!(length <= self.room(), "a record was given to a file without room for it");
+        self.position += length;
+    }
+
+    /// The room of the last `length` bytes before the position.
+    pub(crate) fn reserved(&self, length: usize) -> Reserved {
+        Reserved { mapping: Arc::clone(&self.mapping), from: self.position - length, to: self.position }
     }
 
     fn copy(&mut self, at: usize, bytes: &[u8]) {
@@ -202,6 +201,26 @@ impl Writer {
     /// Lets readers see everything written so far.
     pub(crate) fn publish(&mut self) {
         self.mapping.published.store(self.position, Ordering::Release);
+    }
+}
+
+impl Reserved {
+    /// Writes the bytes by a system call to the file that is mapped, and lets readers see them: the kernel has those of both in
+    /// the same memory.
+    ///
+    /// A kill may cut it at a page: behind the cut there are zeros.
+    ///
+    /// # Errors
+    /// The file cannot be written. A part of the bytes may stand there, which nobody sees.
+    ///
+    /// # Panics
+    /// They are not as many as there is room for, or what is before them has not been filled.
+    pub(crate) fn fill(self, file: &File, bytes: &[u8]) -> io::Result<()> {
+        let Self { mapping, from, to } = self;
+        assert!(bytes.len() == to - from && mapping.published() == from, "rooms are filled in their order");
+        files::write_all_at(file, bytes, from as u64)?;
+        mapping.published.store(to, Ordering::Release);
+        Ok(())
     }
 }
 
@@ -278,14 +297,27 @@ mod tests {
         let file = file(length as u64);
         let (mapping, mut writer) = Mapping::new(&file, length, 0).unwrap();
         let mut expected = Vec::new();
-        // within a page, to its end, over it, with a head that is cut, over several
-        for (n, size) in [1000, 3096, 4092, 700, 9000, 3, 5000].into_iter().enumerate() {
-            let record = vec![n as u8 + 1; size];
-            writer.write_by_file(&file, &record).unwrap();
-            expected.extend(record);
+        // within a page, to its end, over it, over several; the last ones together
+        let sizes = [1000, 3096, 4092, 700, 9000, 3, 5000];
+        for (n, size) in sizes.into_iter().enumerate() {
+            expected.extend(vec![n as u8 + 1; size]);
+            writer.reserve(size);
+            if n < 5 {
+                writer.reserved(size).fill(&file, &expected[expected.len() - size..]).unwrap();
+            }
         }
-        writer.publish();
-        assert_eq!((writer.position(), &*mapping.slice(0, expected.len()).unwrap()), (expected.len(), &*expected));
+        assert_eq!((mapping.published(), writer.position()), (expected.len() - 5003, expected.len()));
+        writer.reserved(5003).fill(&file, &expected[expected.len() - 5003..]).unwrap();
+        assert_eq!((mapping.published(), &*mapping.slice(0, expected.len()).unwrap()), (expected.len(), &*expected));
+    }
+
+    #[test]
+    #[should_panic(expected = "in their order")]
+    fn room_behind_room_that_is_empty_is_not_filled() {
+        let file = file(100);
+        let (_, mut writer) = Mapping::new(&file, 100, 0).unwrap();
+        writer.reserve(10);
+        let _ = writer.reserved(5).fill(&file, b"later");
     }
 
     #[test]
@@ -300,12 +332,6 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "reads the file beside its mapping")]
     fn a_record_shows_its_head_when_the_rest_is_there() {
-        for by_file in [false, true] {
-            show_records(by_file);
-        }
-    }
-
-    fn show_records(by_file: bool) {
         const RECORD: usize = 1 << 20;
         let file = file(32 * RECORD as u64);
         let (_mapping, mut writer) = Mapping::new(&file, 32 * RECORD, 0).unwrap();
@@ -326,11 +352,7 @@ mod tests {
             });
             let record = vec![7; RECORD];
             while writer.room() > 0 {
-                if by_file {
-                    writer.write_by_file(&file, &record).unwrap();
-                } else {
-                    writer.write(&record);
-                }
+                writer.write(&record);
             }
         });
     }

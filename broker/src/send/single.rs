@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use apogee_config::BrokerSettings;
+use apogee_config::{BrokerSettings, FlushDiskType};
 use apogee_remoting::message::id::OffsetMessageId;
 use apogee_remoting::message::properties::key;
 use apogee_remoting::message::record::Draft;
@@ -85,7 +85,13 @@ pub(super) fn send<'a>(
     let appended = match batch {
         None => {
             let unique_key = marks.unique_key.or_else(|| properties.view().get(key::UNIQ_KEY));
-            broker.store.append_marked(&draft, &Marks { unique_key, ..marks })
+            let marks = Marks { unique_key, ..marks };
+            if waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush {
+                // as its answer does
+                broker.store.append_awaited(&draft, &marks)
+            } else {
+                broker.store.append_marked(&draft, &marks)
+            }
         }
         Some(count) => broker.store.append_inner_batch(&draft, count),
     };

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 
 use apogee_remoting::message::properties::Properties;
 use apogee_remoting::message::record::{BLANK_HEAD, Draft, MAGIC_BLANK, Placement};
+use parking_lot::MutexGuard;
 use smallvec::SmallVec;
-use tracing::error;
 
 use super::CommitLog;
 use super::error::AppendError;
@@ -70,6 +70,8 @@ pub(super) struct Appender {
     pub(super) last_timestamp: i64,
     /// Each message is synced.
     pub(super) synced: bool,
+    /// Records that have their place, the last before the position, and are not in the file yet.
+    pub(super) staged: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -84,26 +86,51 @@ impl CommitLog {
     /// # Errors
     /// Nothing was stored.
     pub fn append(&self, draft: &Draft<'_>, marks: &Marks<'_>, queue: Arc<Queue>) -> Result<Appended, AppendError> {
+        self.append_one(draft, marks, queue, false)
+    }
+
+    /// The same for one who waits for [`CommitLog::wait_flushed`] before anybody is told of the message: it may be readable, and
+    /// survive a kill, only then.
+    ///
+    /// # Errors
+    /// Nothing was stored.
+    pub fn append_awaited(
+        &self,
+        draft: &Draft<'_>,
+        marks: &Marks<'_>,
+        queue: Arc<Queue>,
+    ) -> Result<Appended, AppendError> {
+        self.append_one(draft, marks, queue, true)
+    }
+
+    fn append_one(
+        &self,
+        draft: &Draft<'_>,
+        marks: &Marks<'_>,
+        queue: Arc<Queue>,
+        is_awaited: bool,
+    ) -> Result<Appended, AppendError> {
         self.gate.check()?;
         ENCODED.with_borrow_mut(|buffer| {
             buffer.clear();
             self.encode(draft, buffer)?;
             let size = buffer.len();
             let known = self.known(draft, marks, &queue);
-            let appended = {
-                let mut appender = self.lock_for(size)?;
-                let placement = Self::place(&appender, &queue, offsets_of(draft), 0);
-                placement.write(buffer, self.options.property_crc);
-                self.copy(&mut appender, buffer)?;
-                let stored = Appended::new(&placement, size);
-                if let (Some(known), Some(feed)) = (known, self.feed.get()) {
-                    feed.begin().tell(&stored, queue, known);
-                }
-                self.publish(&mut appender, placement.store_timestamp);
-                stored
-            };
+            let mut appender = self.lock_for(size)?;
+            let placement = Self::place(&appender, &queue, offsets_of(draft), 0);
+            placement.write(buffer, self.options.property_crc);
+            self.copy(&mut appender, buffer);
+            let stored = Appended::new(&placement, size);
+            if let (Some(known), Some(feed)) = (known, self.feed.get()) {
+                feed.begin().tell(&stored, queue, known);
+            }
+            if is_awaited && self.leave_staged(&mut appender) {
+                trim(buffer);
+                return Ok(stored);
+            }
+            self.publish(appender, placement.store_timestamp)?;
             self.appended(buffer);
-            Ok(appended)
+            Ok(stored)
         })
     }
 
@@ -135,13 +162,13 @@ impl CommitLog {
                     let placement = Self::place(&appender, queue, *offsets, start);
                     let record = &mut buffer[start..*end];
                     placement.write(record, self.options.property_crc);
-                    self.copy(&mut appender, record)?;
+                    self.copy(&mut appender, record);
                     placed.push(Appended::new(&placement, end - start));
                     start = *end;
                 }
                 self.tell_all(&placed, &records);
                 let last = appender.last_timestamp;
-                self.publish(&mut appender, last);
+                self.publish(appender, last)?;
                 placed
             };
             self.appended(buffer);
@@ -166,7 +193,7 @@ impl CommitLog {
     }
 
     /// Takes the lock, with a file that has room for `size` bytes and a blank behind them, and looks at the clock.
-    pub(super) fn lock_for(&self, size: usize) -> Result<parking_lot::MutexGuard<'_, Appender>, AppendError> {
+    pub(super) fn lock_for(&self, size: usize) -> Result<MutexGuard<'_, Appender>, AppendError> {
         let mut appender = self.appender.lock();
         // again: a shutdown or failure that came before the lock must not be followed by a record
         self.gate.check()?;
@@ -203,46 +230,57 @@ impl CommitLog {
         }
     }
 
-    /// Copies a record into the file. Where each message is synced a system call does it: the first write into a page of the
-    /// mapping after each sync would cost a fault, and where the page has neighbours they would be written with it.
+    /// Copies a record into the file, or where each message is synced to what is staged for it: the first write into a page of
+    /// the mapping after each sync would cost a fault, and where the page has neighbours they would be written with it.
+    pub(super) fn copy(&self, appender: &mut Appender, record: &[u8]) {
+        let Some(Active { segment, writer }) = &mut appender.active else { return };
+        self.ahead.claim(segment.start() + (writer.position() + record.len()) as i64);
+        if appender.synced {
+            writer.reserve(record.len());
+            appender.staged.extend_from_slice(record);
+        } else {
+            writer.write(record);
+        }
+    }
+
+    /// Lets everyone see what was copied. What is staged is written for that.
     ///
     /// # Errors
     /// The file cannot be written, and the log takes nothing any more.
-    pub(super) fn copy(&self, appender: &mut Appender, record: &[u8]) -> Result<(), AppendError> {
-        let Some(Active { segment, writer }) = &mut appender.active else { return Ok(()) };
-        self.ahead.claim(segment.start() + (writer.position() + record.len()) as i64);
-        if !appender.synced {
-            writer.write(record);
-            return Ok(());
+    pub(super) fn publish(&self, mut appender: MutexGuard<'_, Appender>, timestamp: i64) -> Result<(), AppendError> {
+        self.advance(&mut appender);
+        if let Some(writing) = self.begin_writing(&mut appender, timestamp) {
+            drop(appender);
+            return writing.finish();
         }
-        writer.write_by_file(segment.file(), record).map_err(|error| {
-            error!(path = %segment.path().display(), %error,
-                "the commit log cannot be written: no message is taken until the broker is restarted");
-            let why: Arc<str> = error.to_string().into();
-            self.gate.break_down(Arc::clone(&why));
-            AppendError::Broken(why)
-        })
+        let (position, synced) = (appender.position, appender.synced);
+        if let Some(active) = appender.active.as_mut().filter(|_| !synced) {
+            active.writer.publish();
+            // the time after the position: who reads the time first gets one that the position covers
+            self.written.store(position, Ordering::Release);
+            self.last_timestamp.store(timestamp, Ordering::Release);
+        }
+        Ok(())
     }
 
-    /// Lets everyone see what was copied.
-    pub(super) fn publish(&self, appender: &mut Appender, timestamp: i64) {
-        let Some(active) = &mut appender.active else { return };
-        active.writer.publish();
-        let start = active.segment.start();
-        appender.position = start + active.writer.position() as i64;
-        self.ahead.advanced(active.writer.mapping(), start, active.writer.position());
-        // the time after the position: who reads the time first gets one that the position covers
-        self.written.store(appender.position, Ordering::Release);
-        self.last_timestamp.store(timestamp, Ordering::Release);
+    /// The next record goes behind what was copied.
+    pub(super) fn advance(&self, appender: &mut Appender) {
+        let Some(active) = &appender.active else { return };
+        let (start, position) = (active.segment.start(), active.writer.position());
+        appender.position = start + position as i64;
+        self.ahead.advanced(active.writer.mapping(), start, position);
     }
 
     /// After the lock: tells those who work on new records.
     pub(super) fn appended(&self, buffer: &mut Vec<u8>) {
+        self.tell_of_records();
+        trim(buffer);
+    }
+
+    /// Tells those who work on new records.
+    pub(super) fn tell_of_records(&self) {
         self.waker.wake_or_help(self.written.load(Ordering::Relaxed), self.last_timestamp.load(Ordering::Relaxed));
         self.tell_others();
-        if buffer.capacity() > KEPT {
-            *buffer = Vec::new();
-        }
     }
 
     /// Tells those who work on new bytes.
@@ -278,12 +316,15 @@ impl CommitLog {
 
     /// Closes the file that is written with a blank.
     fn close_file(&self, appender: &mut Appender) -> Result<(), AppendError> {
+        // first: whoever sees that the log goes on finds all of this file
+        self.write_under_lock(appender)?;
         let room = appender.room();
         if room >= BLANK_HEAD {
             let mut head = [0; BLANK_HEAD];
             head[..4].copy_from_slice(&(room as i32).to_be_bytes());
             head[4..].copy_from_slice(&MAGIC_BLANK.to_be_bytes());
-            self.copy(appender, &head)?;
+            self.copy(appender, &head);
+            self.write_under_lock(appender)?;
         }
         if let Some(mut active) = appender.active.take() {
             active.writer.skip_rest();
@@ -303,6 +344,13 @@ impl Appender {
 /// Queue offsets that a record takes.
 fn offsets_of(draft: &Draft<'_>) -> i64 {
     i64::from(is_queued(draft.sys_flag))
+}
+
+/// Gives back a buffer that became large.
+fn trim(buffer: &mut Vec<u8>) {
+    if buffer.capacity() > KEPT {
+        *buffer = Vec::new();
+    }
 }
 
 thread_local! {

@@ -25,7 +25,7 @@ impl CommitLog {
         let mut last_thorough = Instant::now();
         let mut next = Instant::now() + self.changeable.load().flush_interval;
         loop {
-            let task = self.flushed.next(next, || self.written());
+            let task = self.flushed.next(next, || self.end());
             let changeable = **self.changeable.load();
             let least = match task {
                 Task::Reach | Task::Stop => 0,
@@ -46,7 +46,7 @@ impl CommitLog {
         }
     }
 
-    /// Syncs everything written, if it is at least so many pages. A log that cannot be synced takes nothing any more, and whoever
+    /// Syncs everything there is, if it is at least so many pages. A log that cannot be synced takes nothing any more, and whoever
     /// waits is told. `by` is the ticket of a leader that does it.
     fn flush_or_break_down(&self, syncing: MutexGuard<'_, ()>, least_pages: usize, by: Option<u64>) {
         // after a failure nothing is tried again: a second sync may succeed without having written
@@ -65,6 +65,7 @@ impl CommitLog {
 
     /// The same, for who holds `syncing`.
     pub(super) fn flush(&self, least_pages: usize, by: Option<u64>) -> io::Result<()> {
+        self.write_staged().map_err(io::Error::other)?;
         // the time first: it is then not later than the position's
         let timestamp = self.last_timestamp.load(Ordering::Acquire);
         let (from, to) = (self.flushed.reached(), self.written());
@@ -85,7 +86,7 @@ impl CommitLog {
             at = end;
         }
         self.flushed_timestamp.store(timestamp, Ordering::Release);
-        self.flushed.reach(to, begun.elapsed(), self.written(), by);
+        self.flushed.reach(to, begun.elapsed(), self.end(), by);
         Ok(())
     }
 }
@@ -106,7 +107,7 @@ impl Wait {
     }
 
     fn turn(&mut self, waker: &Waker) -> Turn {
-        self.log.flushed.turn(self.position, self.log.written(), &mut self.ticket, waker)
+        self.log.flushed.turn(self.position, self.log.end(), &mut self.ticket, waker)
     }
 }
 
@@ -143,7 +144,11 @@ impl Future for Wait {
 impl Drop for Wait {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
-            self.log.flushed.give_up(ticket, self.log.written());
+            self.log.flushed.give_up(ticket, self.log.end());
+            // it may be told that its message is stored, if not yet durable; a failure has been logged
+            if self.log.written() < self.position {
+                let _ = self.log.write_staged();
+            }
         }
     }
 }

@@ -77,6 +77,11 @@ impl Gate {
         self.set(REFUSED, reason.is_some());
     }
 
+    /// Why the disk failed, if it did.
+    pub(crate) fn broken(&self) -> Option<Arc<str>> {
+        if self.is_broken() { self.texts.lock().broken.clone() } else { None }
+    }
+
     /// Whether the disk failed.
     pub(crate) fn is_broken(&self) -> bool {
         self.closed.load(Ordering::Acquire) & BROKEN != 0

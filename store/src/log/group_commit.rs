@@ -8,7 +8,7 @@
 //! only, the worker does it, and nobody else is held up.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,8 @@ pub(super) struct GroupCommit {
     reached: AtomicI64,
     /// Whether those who wait may lead.
     can_lead: bool,
+    /// Reaching is quick, and those who wait do it. Changes under the lock.
+    quick: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -42,7 +44,6 @@ struct State {
     tickets: u64,
     /// Who is to reach what the others want, while that is quick.
     leader: Option<u64>,
-    quick: bool,
     /// How many waited when something was last reached.
     waited: usize,
     /// The furthest position anybody waited for.
@@ -87,12 +88,23 @@ pub(super) enum Turn {
 
 impl GroupCommit {
     pub(super) fn new(reached: i64, can_lead: bool) -> Self {
-        Self { reached: AtomicI64::new(reached), can_lead, state: Mutex::default(), changed: Condvar::new() }
+        Self {
+            reached: AtomicI64::new(reached),
+            can_lead,
+            quick: AtomicBool::new(false),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
     }
 
     /// The position that is reached.
     pub(super) fn reached(&self) -> i64 {
         self.reached.load(Ordering::Acquire)
+    }
+
+    /// Whether those who wait reach it themselves, at once.
+    pub(super) fn is_quick(&self) -> bool {
+        self.quick.load(Ordering::Relaxed)
     }
 
     /// Gives the worker its next task, at once when somebody waits for more than is reached and the worker `can_reach` more,
@@ -103,7 +115,7 @@ impl GroupCommit {
             if state.stopping {
                 return Task::Stop;
             }
-            if !state.quick && self.is_wanted(&state, &can_reach) {
+            if !self.is_quick() && self.is_wanted(&state, &can_reach) {
                 return Task::Reach;
             }
             if std::mem::take(&mut state.nudged) {
@@ -135,7 +147,7 @@ impl GroupCommit {
             // in order: those who waited longest wake first
             let covered = state.waiters.extract_if(.., |waiter| waiter.position <= position);
             ready.extend(covered.filter(|waiter| Some(waiter.ticket) != by).map(|waiter| waiter.waker));
-            state.quick = self.can_lead && took < QUICK;
+            self.quick.store(self.can_lead && took < QUICK, Ordering::Relaxed);
             state.leader = None;
             ready.extend(self.hand_on(&mut state, there));
         }
@@ -147,7 +159,7 @@ impl GroupCommit {
     /// Those who still wait get a leader, who is to be woken, or the worker.
     fn hand_on(&self, state: &mut State, there: i64) -> Option<Waker> {
         let first = state.waiters.iter().find(|waiter| waiter.position <= there)?;
-        if state.quick {
+        if self.is_quick() {
             state.leader = Some(first.ticket);
             return Some(first.waker.clone());
         }
@@ -210,10 +222,10 @@ impl GroupCommit {
         state.waiters.push(Waiter { ticket: mine, position, waker: waker.clone() });
         let is_further = position > state.wanted;
         state.wanted = state.wanted.max(position);
-        if !state.quick && is_further {
+        if !self.is_quick() && is_further {
             drop(state);
             self.changed.notify_one();
-        } else if state.quick && state.leader.is_none() && position <= there {
+        } else if self.is_quick() && state.leader.is_none() && position <= there {
             state.leader = Some(mine);
             return if state.waited > 1 { Turn::LeadLast } else { Turn::Lead };
         }

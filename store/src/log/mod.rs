@@ -1,7 +1,8 @@
 //! The commit log: all messages of the broker, one behind another, in files of a fixed size.
 //!
 //! One appends at a time, behind one lock; any number read below the written position. Positions are physical offsets,
-//! only grow, and are published with release/acquire: *written* (readable), *flushed* (synced to disk).
+//! only grow, and are published with release/acquire: *staged* (in memory, see `staged.rs`), *written* (readable), *flushed* (synced
+//! to disk).
 //!
 //! When a record does not fit a file together with the 8 bytes of a blank, a blank closes the file
 //! (size of the rest 4, magic 4) and the record starts the next one.
@@ -25,6 +26,7 @@ mod recover;
 mod scan;
 mod segment;
 mod segments;
+mod staged;
 mod stretch;
 mod zeros;
 
@@ -75,6 +77,10 @@ pub struct CommitLog {
     is_damaged: AtomicBool,
     appender: Mutex<Appender>,
     written: AtomicI64,
+    /// End of what was ever staged.
+    staged: AtomicI64,
+    /// Held by who writes what was staged; empty otherwise. Taken behind the appender.
+    writing: Mutex<Vec<u8>>,
     /// Store time of a record at or before the written position.
     last_timestamp: AtomicI64,
     flushed: GroupCommit,
@@ -106,7 +112,8 @@ impl CommitLog {
             }
             None => None,
         };
-        let appender = Appender { active, position: end, last_timestamp, synced: options.changeable.synced };
+        let synced = options.changeable.synced;
+        let appender = Appender { active, position: end, last_timestamp, synced, staged: Vec::new() };
         let several_processors = thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
         let log = Arc::new(Self {
             changeable: ArcSwap::from_pointee(options.changeable),
@@ -119,6 +126,8 @@ impl CommitLog {
             damage: ArcSwap::from_pointee(damage),
             appender: Mutex::new(appender),
             written: AtomicI64::new(end),
+            staged: AtomicI64::new(end),
+            writing: Mutex::default(),
             last_timestamp: AtomicI64::new(last_timestamp),
             flushed: GroupCommit::new(end, several_processors),
             syncing: Mutex::default(),
@@ -161,10 +170,13 @@ impl CommitLog {
         self.wake_flush.store(changeable.wake_flush, Ordering::Relaxed);
         {
             let mut appender = self.appender.lock();
+            // it would be behind what comes next; a failure has been logged
+            let _ = self.write_under_lock(&mut appender);
             appender.synced = changeable.synced;
             self.ahead.set_synced(changeable.synced, appender.position);
         }
         self.changeable.store(Arc::new(changeable));
+        self.tell_of_growth();
         // it may sleep for an interval that no longer holds
         self.flushed.nudge();
     }
@@ -223,9 +235,11 @@ impl CommitLog {
             let _ = flusher.join();
         }
         self.ahead.stop();
-        self.flushed() >= self.written()
+        self.flushed() >= self.end()
     }
 }
 
+#[cfg(test)]
+mod staged_tests;
 #[cfg(test)]
 mod tests;

@@ -75,9 +75,8 @@ impl CommitLog {
                 buffer[at..at + value.len()].copy_from_slice(value.as_bytes());
                 let placement = place(&appender);
                 placement.write(buffer, self.options.property_crc);
-                self.copy(&mut appender, buffer)?;
-                self.publish(&mut appender, placement.store_timestamp);
-                drop(appender);
+                self.copy(&mut appender, buffer);
+                self.publish(appender, placement.store_timestamp)?;
                 self.appended(buffer);
                 return Ok(Appended::new(&placement, size));
             }

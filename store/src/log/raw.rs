@@ -69,12 +69,11 @@ impl CommitLog {
         while !rest.is_empty() {
             // One by one, so that a kill leaves no part of a record that looks like a whole one.
             let (entry, behind) = rest.split_at(entry_size(rest));
-            self.copy(&mut appender, entry)?;
+            self.copy(&mut appender, entry);
             rest = behind;
         }
         let timestamp = timestamp.max(appender.last_timestamp);
-        self.publish(&mut appender, timestamp);
-        drop(appender);
+        self.publish(appender, timestamp)?;
         self.tell_of_growth();
         Ok(())
     }

@@ -15,23 +15,23 @@ use crate::dispatch::Marks;
 use crate::queue::{Queue, QueueTable};
 use crate::read::RecordSource;
 
-const FILE: usize = 16 * 1024;
+pub(super) const FILE: usize = 16 * 1024;
 
 /// A log in a directory of its own, with a queue and a clock set by hand.
-struct Fixture {
-    directory: TempDir,
+pub(super) struct Fixture {
+    pub(super) directory: TempDir,
     now: Arc<AtomicI64>,
     queues: QueueTable,
 }
 
 impl Fixture {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let directory = TempDir::new().unwrap();
         let queues = QueueTable::new(directory.path().join("queues"), 6_000_000, 4);
         Self { directory, now: Arc::new(AtomicI64::new(1000)), queues }
     }
 
-    fn path(&self) -> std::path::PathBuf {
+    pub(super) fn path(&self) -> std::path::PathBuf {
         self.directory.path().join("commitlog")
     }
 
@@ -39,10 +39,14 @@ impl Fixture {
         self.open_with(known, MessageStoreConfig::default())
     }
 
-    fn open_with(&self, known: RecoverFrom, keys: MessageStoreConfig) -> Arc<CommitLog> {
+    pub(super) fn open_with(&self, known: RecoverFrom, keys: MessageStoreConfig) -> Arc<CommitLog> {
+        self.open_sized(known, keys, FILE)
+    }
+
+    pub(super) fn open_sized(&self, known: RecoverFrom, keys: MessageStoreConfig, file: usize) -> Arc<CommitLog> {
         let config = MessageStoreConfig {
             store_path_root_dir: self.directory.path().to_str().unwrap().to_owned(),
-            mapped_file_size_commit_log: FILE as i32,
+            mapped_file_size_commit_log: file as i32,
             max_message_size: 8192,
             ..keys
         };
@@ -50,15 +54,15 @@ impl Fixture {
         CommitLog::recover(options, known, Waker::default()).unwrap().0
     }
 
-    fn after_kill(&self) -> Arc<CommitLog> {
+    pub(super) fn after_kill(&self) -> Arc<CommitLog> {
         self.open(RecoverFrom::default())
     }
 
-    fn queue(&self) -> Arc<Queue> {
+    pub(super) fn queue(&self) -> Arc<Queue> {
         self.queues.get_or_create("t", 0).unwrap()
     }
 
-    fn append(&self, log: &CommitLog, body: &[u8]) -> Appended {
+    pub(super) fn append(&self, log: &CommitLog, body: &[u8]) -> Appended {
         append(log, &draft(body), self.queue()).unwrap()
     }
 
@@ -79,7 +83,7 @@ fn append(log: &CommitLog, draft: &Draft<'_>, queue: Arc<Queue>) -> Result<Appen
     log.append(draft, &Marks::default(), queue)
 }
 
-fn draft(body: &[u8]) -> Draft<'_> {
+pub(super) fn draft(body: &[u8]) -> Draft<'_> {
     Draft { born_timestamp: 7, ..Draft::new("t", 0, ([127, 0, 0, 1], 10_911).into(), body) }
 }
 
@@ -93,7 +97,7 @@ fn patch(log: &Path, file: i64, at: u64, bytes: &[u8]) {
 }
 
 /// All records of the log that can be walked to.
-fn bodies(log: &CommitLog) -> Vec<(i64, Vec<u8>)> {
+pub(super) fn bodies(log: &CommitLog) -> Vec<(i64, Vec<u8>)> {
     let mut found = Vec::new();
     let mut at = log.min_offset();
     while let Some(window) = log.window(at, 4096).unwrap() {
@@ -551,7 +555,12 @@ async fn all_who_wait_at_once_are_flushed() {
             let (log, queue) = (Arc::clone(&log), Arc::clone(&queue));
             tokio::spawn(async move {
                 for n in 0..50 {
-                    let stored = append(&log, &draft(&[task; 100]), Arc::clone(&queue)).unwrap();
+                    let (body, queue) = ([task; 100], Arc::clone(&queue));
+                    let stored = match n % 3 {
+                        0 => append(&log, &draft(&body), queue),
+                        _ => log.append_awaited(&draft(&body), &Marks::default(), queue),
+                    };
+                    let stored = stored.unwrap();
                     let wait = log.wait_flushed(stored.end());
                     // some lose patience
                     if n % 7 == 0 {

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use apogee_remoting::message::properties::Properties;
 use apogee_remoting::message::record::{Draft, Record, entries};
 use fastrand::Rng;
 
-use crate::{Appended, GetRequest, GetStatus, IndexKind, KeyQuery, Store};
+use crate::{Appended, GetRequest, GetStatus, IndexKind, KeyQuery, Marks, Store};
 
 pub(super) const TOPIC: &str = "power";
 pub(super) const QUEUES: i32 = 3;
@@ -50,7 +51,13 @@ impl History {
             properties: properties.as_bytes(),
             ..Draft::new(TOPIC, queue_id, ([127, 0, 0, 1], 10_911).into(), body)
         });
-        for (place, body) in store.append_all(TOPIC, queue_id, drafts).unwrap().into_iter().zip(bodies) {
+        let places = if count == 1 && rng.bool() {
+            let draft = drafts.clone().next().unwrap();
+            [store.append_awaited(&draft, &Marks::of(Properties::new(draft.properties))).unwrap()].into_iter().collect()
+        } else {
+            store.append_all(TOPIC, queue_id, drafts).unwrap()
+        };
+        for (place, body) in places.into_iter().zip(bodies) {
             self.messages.push(Message { queue_id, place, body, state: MessageState::Unsynced });
         }
     }

@@ -72,10 +72,24 @@ impl Store {
 
     /// The same for one who knows the message's marks.
     pub fn append_marked(&self, draft: &Draft<'_>, marks: &Marks<'_>) -> Result<Appended, AppendError> {
+        self.append_to(draft, |queue| self.log.append(draft, marks, queue))
+    }
+
+    /// The same for one who waits for [`Store::flushed`] before anybody is told of the message: it may be readable, and survive a
+    /// kill, only then.
+    pub fn append_awaited(&self, draft: &Draft<'_>, marks: &Marks<'_>) -> Result<Appended, AppendError> {
+        self.append_to(draft, |queue| self.log.append_awaited(draft, marks, queue))
+    }
+
+    fn append_to(
+        &self,
+        draft: &Draft<'_>,
+        append: impl FnOnce(Arc<Queue>) -> Result<Appended, AppendError>,
+    ) -> Result<Appended, AppendError> {
         let queue = self.queue(draft.topic, draft.queue_id)?;
         match self.light.as_ref().map(|light| light.of(draft)).transpose()? {
             Some(light) if !light.is_empty() => self.log.append_to_light_queues(draft, &queue, &light),
-            _ => self.log.append(draft, marks, queue),
+            _ => append(queue),
         }
     }
 
