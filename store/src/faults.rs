@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use apogee_config::{FlushDiskType, MessageStoreConfig};
 use apogee_remoting::message::record::Draft;
+use parking_lot::Mutex;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
@@ -529,4 +530,43 @@ fn a_topic_that_is_sent_to_while_its_deletion_waits_for_the_disk_is_deleted() {
     });
     assert_eq!((store.topics(), store.max_offset("T", 0)), (Vec::new(), 0));
     store.close().unwrap();
+}
+
+/// Notes the directories that are synced.
+#[derive(Default)]
+struct Noting(Mutex<Vec<PathBuf>>);
+
+impl Watcher for Noting {
+    fn before(&self, act: Act<'_>, path: &Path) -> io::Result<Answer> {
+        if matches!(act, Act::SyncDirectory) && is_in(path, "consumequeue") {
+            self.0.lock().push(path.to_owned());
+        }
+        Ok(Answer::GoOn)
+    }
+}
+
+/// A sync takes a disk milliseconds, and a broker may have very many new queues.
+#[test]
+fn a_stop_syncs_each_directory_of_new_queues_once() {
+    const TOPICS: i32 = 10;
+    const QUEUES: i32 = 4;
+    let root = tempfile::tempdir().unwrap();
+    let config = MessageStoreConfig { flush_interval_consume_queue: i32::MAX, ..config(root.path()) };
+    let store = Store::open(&config, Hooks::default()).unwrap();
+    for n in 0..TOPICS * QUEUES {
+        let topic = format!("T{}", n % TOPICS);
+        store.append(&Draft::new(&topic, n / TOPICS, ([127, 0, 0, 1], 10_911).into(), b"new")).unwrap();
+    }
+    wait_for("dispatch", || store.dispatch_behind_bytes() == 0);
+    let noting = Arc::new(Noting::default());
+    let watch = Watch::new(root.path(), Arc::clone(&noting) as _);
+    store.close().unwrap();
+    drop(watch);
+    let mut synced = std::mem::take(&mut *noting.0.lock());
+    synced.sort();
+    synced.dedup_by(|again, first| {
+        assert_ne!(again, first);
+        false
+    });
+    assert_eq!(synced.len() as i32, TOPICS * QUEUES + TOPICS + 1);
 }

@@ -118,8 +118,14 @@ impl QueueFiles {
         file.set_len(self.layout.file_size())
     }
 
-    /// Syncs the files that hold the units [from, to).
+    /// Syncs the files that hold the units [from, to), and the names of new ones.
     pub(super) fn sync(&self, from: i64, to: i64) -> io::Result<()> {
+        self.sync_files(from, to)?;
+        self.directories_of_new().try_for_each(sync_names)
+    }
+
+    /// Syncs the files that hold the units [from, to). Their names may not be on disk: [`QueueFiles::directories_of_new`].
+    pub(super) fn sync_files(&self, from: i64, to: i64) -> io::Result<()> {
         let mut start = self.file_start(from);
         while start < to {
             match self.open(start, false) {
@@ -130,17 +136,13 @@ impl QueueFiles {
             }
             start += self.layout.units_per_file;
         }
-        if self.has_new.swap(false, Ordering::AcqRel) {
-            // queue, topic, all topics
-            for directory in self.directory.ancestors().take(3) {
-                match sync_directory(directory) {
-                    // deleted meanwhile
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    synced => synced?,
-                }
-            }
-        }
         Ok(())
+    }
+
+    /// The directories that have to be synced for the names of files made since the last call: queue, topic, all topics.
+    pub(super) fn directories_of_new(&self) -> impl Iterator<Item = &Path> {
+        let directories = if self.has_new.swap(false, Ordering::AcqRel) { 3 } else { 0 };
+        self.directory.ancestors().take(directories)
     }
 
     /// Removes a file.
@@ -169,5 +171,14 @@ impl QueueFiles {
             self.has_new.store(true, Ordering::Release);
             Ok(file)
         })
+    }
+}
+
+/// Brings the names in a directory of queues to disk.
+pub(super) fn sync_names(directory: &Path) -> io::Result<()> {
+    match sync_directory(directory) {
+        // deleted meanwhile
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        synced => synced,
     }
 }

@@ -14,6 +14,7 @@ mod append;
 
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -60,6 +61,28 @@ pub struct Queue {
     extension: Option<Extension>,
 }
 
+/// What a flush did.
+#[derive(Debug)]
+pub(super) enum Flushed {
+    /// There was nothing to sync.
+    Nothing,
+    /// It waits for more.
+    TooFew,
+    /// To be told to [`Queue::note_synced`] once the names of its files are on disk, too.
+    Synced(Synced),
+}
+
+/// What is in synced files.
+#[derive(Debug)]
+pub(super) struct Synced {
+    /// Place behind the last unit.
+    to: i64,
+    /// The offset and the physical offset behind it.
+    durable: (i64, i64),
+    /// How often files had been dropped.
+    dropped: u32,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// Place of the first unit of each file, ascending.
@@ -70,6 +93,8 @@ pub(super) struct State {
     pub(super) tail_start: i64,
     /// Everything before this place was synced.
     synced: i64,
+    /// How often its files were dropped.
+    dropped: u32,
     /// A unit that would leave a gap, held with its bit map until the next one shows whether the gap is real.
     ahead: Option<(Entry, Vec<u8>)>,
     /// A unit at an offset that the queue has passed, of a record behind its last one: held with its bit map until the next
@@ -259,39 +284,51 @@ impl Queue {
     }
 
     /// Writes gathered units to their files, and syncs these when at least `least_pages` pages of 4 KiB wait for it
-    /// or `least_pages` is 0. Returns whether everything is synced.
+    /// or `least_pages` is 0.
     ///
     /// # Errors
     /// Writing or syncing failed. After a failed sync what was written counts as never synced.
-    pub(super) fn flush(&self, least_pages: u64) -> io::Result<bool> {
+    pub(super) fn flush(&self, least_pages: u64) -> io::Result<Flushed> {
         self.dirty.store(false, Ordering::Release);
-        let (from, to, durable) = {
+        let (from, synced) = {
             let mut state = self.state.lock();
             if state.deleted {
-                return Ok(true);
+                return Ok(Flushed::Nothing);
             }
             self.write_out(&mut state)?;
             if state.tail.capacity() > 0 {
                 // an idle queue keeps no buffer
                 state.tail = Vec::new();
             }
-            (state.synced, state.tail_start, (self.max_offset(), self.max_physical_offset()))
+            let durable = (self.max_offset(), self.max_physical_offset());
+            (state.synced, Synced { to: state.tail_start, durable, dropped: state.dropped })
         };
+        let to = synced.to;
         if from >= to {
-            return Ok(true);
+            return Ok(Flushed::Nothing);
         }
         if (to - from) as u64 * (self.kind.unit_size() as u64) < least_pages * PAGE {
-            return Ok(false);
+            return Ok(Flushed::TooFew);
         }
         // the extension first: what is on disk must not point to what is not
-        let synced = self.extension.as_ref().map_or(Ok(()), Extension::sync).and_then(|()| self.files.sync(from, to));
-        synced.inspect_err(|_| self.files.shared().set_sync_failed())?;
+        let done =
+            self.extension.as_ref().map_or(Ok(()), Extension::sync).and_then(|()| self.files.sync_files(from, to));
+        done.inspect_err(|_| self.files.shared().set_sync_failed())?;
+        Ok(Flushed::Synced(synced))
+    }
+
+    /// The directories that have to be synced for what was synced to be found again.
+    pub(super) fn directories_of_new(&self) -> impl Iterator<Item = &Path> {
+        self.files.directories_of_new()
+    }
+
+    /// What was synced will be found again, unless its file is gone.
+    pub(super) fn note_synced(&self, Synced { to, durable, dropped }: Synced) {
         let mut state = self.state.lock();
-        if to > state.synced {
+        if to > state.synced && dropped == state.dropped {
             state.synced = to;
             state.durable = durable;
         }
-        Ok(true)
     }
 
     /// The offset and the physical offset behind the last unit that is on disk; -1 twice without one.
@@ -413,7 +450,7 @@ impl Queue {
         self.end.store(0, Ordering::Release);
         self.min.store(self.kind.min_of_empty(), Ordering::Release);
         self.max_physical.store(-1, Ordering::Release);
-        *state = State::default();
+        *state = State { dropped: state.dropped, ..State::default() };
         Ok(())
     }
 
@@ -448,6 +485,7 @@ impl Queue {
     }
 
     fn drop_files(&self, state: &mut State) -> io::Result<()> {
+        state.dropped += 1;
         while let Some(&last) = state.file_starts.last() {
             self.files.remove(last)?;
             state.file_starts.pop();

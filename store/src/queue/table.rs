@@ -1,6 +1,6 @@
 //! All consume queues of a store, by topic and queue number.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::ends::KnownEnd;
 use super::extension::Extension;
-use super::files::QueueFiles;
+use super::files::{QueueFiles, sync_names};
 use super::layout::{Layout, QueueKind, QueueKinds};
-use super::queue::Queue;
+use super::queue::{Flushed, Queue};
 use super::shared::Shared;
 use crate::NameMap;
 use crate::light::is_light;
@@ -294,13 +294,24 @@ impl QueueTable {
     pub fn flush(&self, least_pages: u64) -> io::Result<bool> {
         let mut all = true;
         let mut result = Ok(());
+        // each directory once, however many queues are new in it
+        let (mut directories, mut new) = (BTreeSet::new(), Vec::new());
         for (topic, queue_id) in self.shared.take_dirty() {
             let Some(queue) = self.get(&topic, queue_id) else {
                 continue;
             };
             match queue.flush(least_pages) {
-                Ok(true) => {}
-                Ok(false) => {
+                Ok(Flushed::Nothing) => {}
+                Ok(Flushed::Synced(synced)) => {
+                    let mut theirs = queue.directories_of_new().map(Path::to_owned).peekable();
+                    if theirs.peek().is_none() {
+                        queue.note_synced(synced);
+                    } else {
+                        directories.extend(theirs);
+                        new.push((queue, synced));
+                    }
+                }
+                Ok(Flushed::TooFew) => {
                     queue.mark_dirty();
                     all = false;
                 }
@@ -308,6 +319,20 @@ impl QueueTable {
                     queue.mark_dirty();
                     result = Err(error);
                 }
+            }
+        }
+        match directories.iter().try_for_each(|directory| sync_names(directory)) {
+            Ok(()) => {
+                for (queue, synced) in new {
+                    queue.note_synced(synced);
+                }
+            }
+            Err(error) => {
+                self.shared.set_sync_failed();
+                for (queue, _) in &new {
+                    queue.mark_dirty();
+                }
+                result = Err(error);
             }
         }
         result?;
