@@ -17,6 +17,7 @@ mod report;
 mod routes;
 mod send;
 mod server_process;
+mod store;
 mod tail;
 mod topic;
 mod transaction;
@@ -57,6 +58,8 @@ enum Command {
     Figures(figures::Options),
     /// Measures masters with slaves, ours and the reference's in turn.
     Replication(replication::Options),
+    /// Appends to a store in this process with synchronous flush, beside bare writes and syncs.
+    Store(store::Options),
     /// Sends a few messages by way of a name server and receives them.
     Proof(proof::Options),
 }
@@ -95,6 +98,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Compare(options) => compare::run(&options),
         Command::Figures(options) => figures::run(&options),
         Command::Replication(options) => replication::run(&options),
+        Command::Store(options) => store::run(&options),
         Command::Proof(options) => proof::run(&options),
     }
 }

@@ -81,7 +81,8 @@ pub fn transfer(dir: &Path, bytes: u64, piece: usize, size: usize) -> Result<Rep
     Ok(Report { server: Some(usage(used, bytes / size as u64)), ..report })
 }
 
-fn usage(cpu_seconds: f64, messages: u64) -> Usage {
+/// So many seconds of processor time for so many messages.
+pub fn usage(cpu_seconds: f64, messages: u64) -> Usage {
     Usage {
         cpu_seconds,
         messages_per_cpu_second: ratio(messages as f64, cpu_seconds),

@@ -1,6 +1,6 @@
 //! Ours, the reference, the echo server and bare system calls in turn, under the same load.
 
-mod bare;
+pub mod bare;
 mod experiment;
 pub mod machine;
 pub mod results;

@@ -17,6 +17,7 @@ use super::servers::{Kind, Running};
 use super::{Lab, connections, delay, proof, pull, send, tail, topic, transaction};
 use crate::report::{Latency, Report, Usage, histogram};
 use crate::server_process::ServerProcess;
+use crate::store::{self, RECORD};
 use crate::wire::Caller;
 
 /// A kind of work.
@@ -30,6 +31,8 @@ pub enum Experiment {
     Batches,
     /// Synchronous flush.
     Flush,
+    /// Synchronous flush of our store alone, without a network.
+    StoreFlush,
     /// Pulls of a store in the page cache.
     Pull,
     /// Long polls beside production.
@@ -73,6 +76,7 @@ impl Experiment {
             Self::Calm => calm(&mut bench),
             Self::Batches => batches(&mut bench),
             Self::Flush => flush(&mut bench),
+            Self::StoreFlush => store_flush(&mut bench),
             Self::Pull => pulls(&mut bench),
             Self::Tail => tails(&mut bench),
             Self::Delays => delays(&mut bench),
@@ -92,6 +96,7 @@ impl Experiment {
             Self::Sends | Self::Calm | Self::NameServer => &[Kind::Reference, Kind::Ours, Kind::Echo],
             Self::Growth => &[Kind::Ours],
             Self::Flush => &[Kind::Reference, Kind::Ours, Kind::Journal, Kind::Bare],
+            Self::StoreFlush => &[Kind::Ours, Kind::Bare],
             Self::Batches | Self::Pull => &[Kind::Reference, Kind::Ours, Kind::Bare],
             Self::Tail
             | Self::Delays
@@ -113,6 +118,10 @@ impl Experiment {
             Self::Flush => {
                 bench.add(FLUSH_MANY, bare::flush(dir, SENDERS, record, lab.seconds)?)?;
                 bench.add(FLUSH_ONE, bare::flush(dir, 1, record, lab.seconds)?)
+            }
+            Self::StoreFlush => {
+                bench.add(STORE_MANY, bare::flush(dir, SENDERS, record, lab.seconds)?)?;
+                bench.add(STORE_ONE, bare::flush(dir, 1, record, lab.seconds)?)
             }
             Self::Pull => bench.add(PULL, bare::transfer(dir, lab.bytes / 2, 32 * record, record)?),
             _ => Ok(()),
@@ -207,6 +216,14 @@ fn flush(bench: &mut Bench) -> Result<()> {
     bench.send(FLUSH_MANY, &send::Options { in_flight: SENDERS / 8, ..load.clone() })?;
     bench.send(FLUSH_ONE, &send::Options { connections: 1, in_flight: 1, ..load })?;
     server.stop()
+}
+
+fn store_flush(bench: &mut Bench) -> Result<()> {
+    for (load, senders) in [(STORE_MANY, SENDERS), (STORE_ONE, 1)] {
+        let lab = bench.lab;
+        bench.add(load, store::flush(lab.site.work_dir(), senders, lab.body, lab.seconds)?)?;
+    }
+    Ok(())
 }
 
 fn pulls(bench: &mut Bench) -> Result<()> {
@@ -394,8 +411,6 @@ fn resident(server: &Running) -> Result<Report> {
     Ok(Report { messages: 1, server: Some(Usage { memory, ..Usage::default() }), ..Report::default() })
 }
 
-/// Bytes of a record beside its body, about.
-const RECORD: usize = 180;
 const GIB: f64 = (1 << 30) as f64;
 const SENDERS: usize = 64;
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -404,6 +419,8 @@ const CLOSED: &str = "closed loop, 8 x 64 in flight";
 const BATCHES: &str = "batches of 32, 8 x 4 in flight";
 const FLUSH_MANY: &str = "synchronous flush, 64 in flight";
 const FLUSH_ONE: &str = "synchronous flush, one in flight";
+const STORE_MANY: &str = "store alone with synchronous flush, 64 in flight";
+const STORE_ONE: &str = "store alone with synchronous flush, one in flight";
 const FILTER_FEW: &str = "pull with an SQL-92 filter that accepts one in 32";
 const FILTER_HALF: &str = "pull with an SQL-92 filter that accepts half";
 /// Of messages that carry their place in a batch of 32.
