@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::MutexGuard;
+use tokio::runtime::Handle;
 use tracing::error;
 
 use super::CommitLog;
@@ -38,10 +39,23 @@ impl CommitLog {
             if task != Task::Reach {
                 next = Instant::now() + changeable.flush_interval;
             }
-            self.flush_or_break_down(self.syncing.lock(), least, None);
+            self.flush_or_break_down(self.lock_syncing(), least, None);
             if task == Task::Stop {
                 self.flushed.end(NeverReached::Shutdown);
                 return;
+            }
+        }
+    }
+
+    /// Waits for who syncs now. A leader that does for long holds up a thread of its runtime, and perhaps the one that looks for
+    /// events: another one that gets something to do does so afterwards.
+    fn lock_syncing(&self) -> MutexGuard<'_, ()> {
+        loop {
+            if let Some(syncing) = self.syncing.try_lock_for(LONG) {
+                return syncing;
+            }
+            if let Some(runtime) = self.runtime.get() {
+                drop(runtime.spawn(async {}));
             }
         }
     }
@@ -127,6 +141,11 @@ impl Future for Wait {
         if turn == Turn::Lead {
             // Whoever is at it reminds the leader afterwards.
             let Some(syncing) = self.log.syncing.try_lock() else { return Poll::Pending };
+            if self.log.runtime.get().is_none()
+                && let Ok(runtime) = Handle::try_current()
+            {
+                let _ = self.log.runtime.set(runtime);
+            }
             // Blocks, but for less time than it takes to have another thread do it.
             self.log.flush_or_break_down(syncing, 0, self.ticket);
             turn = self.turn(context.waker());
@@ -154,5 +173,7 @@ impl Drop for Wait {
 }
 
 const PAGE: i64 = 4096;
+/// A sync that takes longer holds up others.
+const LONG: Duration = Duration::from_millis(100);
 /// Among the requests of a connection, the second one lets all other connections have their turn.
 const YIELDS: u8 = 2;

@@ -37,6 +37,7 @@ use std::thread::{self, JoinHandle};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 
 pub use append::{Appended, Batch};
 pub use directories::Directories;
@@ -86,6 +87,8 @@ pub struct CommitLog {
     flushed: GroupCommit,
     /// Held by who brings the log to disk.
     syncing: Mutex<()>,
+    /// On which those run who wait and bring it to disk themselves.
+    runtime: OnceLock<Handle>,
     /// Store time of a record before the flushed position.
     flushed_timestamp: AtomicI64,
     gate: Gate,
@@ -131,6 +134,7 @@ impl CommitLog {
             last_timestamp: AtomicI64::new(last_timestamp),
             flushed: GroupCommit::new(end, several_processors),
             syncing: Mutex::default(),
+            runtime: OnceLock::new(),
             flushed_timestamp: AtomicI64::new(last_timestamp),
             gate: Gate::default(),
             ahead,
