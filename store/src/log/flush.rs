@@ -36,9 +36,7 @@ impl CommitLog {
             if least == 0 {
                 last_thorough = Instant::now();
             }
-            if task != Task::Reach {
-                next = Instant::now() + changeable.flush_interval;
-            }
+            next = next_visit(next, task, Instant::now(), changeable.flush_interval);
             self.flush_or_break_down(self.lock_syncing(), least, None);
             if task == Task::Stop {
                 self.flushed.end(NeverReached::Shutdown);
@@ -172,8 +170,31 @@ impl Drop for Wait {
     }
 }
 
+/// When the thread looks again though nobody asks it to, after a task that it got `now`. A time that is over does not stay: the
+/// thread would sync beside all leaders.
+fn next_visit(next: Instant, task: Task, now: Instant, interval: Duration) -> Instant {
+    if task == Task::Reach && next > now { next } else { now + interval }
+}
+
 const PAGE: i64 = 4096;
 /// A sync that takes longer holds up others.
 const LONG: Duration = Duration::from_millis(100);
 /// Among the requests of a connection, the second one lets all other connections have their turn.
 const YIELDS: u8 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_thread_looks_again_after_an_interval_whatever_it_did() {
+        let (begun, interval) = (Instant::now(), Duration::from_millis(500));
+        let next = begun + interval;
+        let early = begun + Duration::from_millis(1);
+        assert_eq!(next_visit(next, Task::Reach, early, interval), next);
+        assert_eq!(next_visit(next, Task::Nudged, early, interval), early + interval);
+        for task in [Task::Reach, Task::TimedOut] {
+            assert_eq!(next_visit(next, task, next, interval), next + interval, "{task:?}");
+        }
+    }
+}

@@ -193,7 +193,7 @@ fn the_end_of_a_file_meets_the_zeros_written_ahead() {
         }
         let rest = SIZE - at;
         assert!(
-            rest < 8 || matches!(Entry::read(&file[at..]), Ok(Entry::Blank(size)) if size as usize == rest),
+            rest < 8 || matches!(Entry::read(&file[at..]), Ok(Entry::Blank(size)) if size == rest),
             "{start}"
         );
         assert!(file[(at + 8).min(SIZE)..].iter().all(|byte| *byte == 0), "{start}");
