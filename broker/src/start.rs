@@ -218,6 +218,7 @@ fn open(mut settings: BrokerSettings) -> Result<Broker, StartError> {
     let size = |number: i32| usize::try_from(number).unwrap_or(0);
     let (threads, line) =
         (settings.broker.pull_message_thread_pool_nums, settings.broker.pull_thread_pool_queue_capacity);
+    let locks = QueueLocks::new(settings.lock_max_live_time());
     let port = settings.server.listen_port;
     Ok(Broker {
         readers: Readers::new(size(threads), size(line)),
@@ -243,7 +244,7 @@ fn open(mut settings: BrokerSettings) -> Result<Broker, StartError> {
         consumers: Consumers::default(),
         filters,
         filter_servers: FilterServers::default(),
-        locks: QueueLocks::default(),
+        locks,
         held_pulls,
         schedule,
         transactions,

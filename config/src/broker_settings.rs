@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::broker_config::BrokerConfig;
 use crate::defaults::below_home;
@@ -10,6 +11,7 @@ use crate::netty_client_config::NettyClientConfig;
 use crate::netty_server_config::NettyServerConfig;
 use crate::server_settings::{LoadError, Loaded, ServerSettings, check_addresses, check_range};
 use crate::settings::{SettingError, Settings};
+use crate::system_properties::{FRAME_MAX_LENGTH, LOCK_MAX_LIVE_TIME, SystemProperty};
 
 /// The port of a broker whose file does not name one.
 pub const BROKER_PORT: i32 = 10911;
@@ -59,6 +61,12 @@ impl BrokerSettings {
         Ok(Loaded { settings, notices })
     }
 
+    /// How long a lock of a queue holds that is not renewed (`rocketmq.broker.rebalance.lockMaxLiveTime`, ms); `None` where the file
+    /// does not say. The reference has a system property of this name and no key.
+    pub fn lock_max_live_time(&self) -> Option<Duration> {
+        self.unknown.get(LOCK_MAX_LIVE_TIME.name)?.parse().ok().map(Duration::from_millis)
+    }
+
     fn before_file() -> Self {
         Self {
             broker: BrokerConfig::default(),
@@ -94,6 +102,10 @@ impl ServerSettings for BrokerSettings {
 
     fn black_list(&self) -> &str {
         &self.broker.config_black_list
+    }
+
+    fn system_properties(&self) -> &'static [SystemProperty] {
+        &[FRAME_MAX_LENGTH, LOCK_MAX_LIVE_TIME]
     }
 
     fn check(&self) -> Result<(), SettingError> {
@@ -225,6 +237,19 @@ mod tests {
                      2147483647 is expected"
                 )
             );
+        }
+    }
+
+    /// As above, of the broker alone.
+    #[test]
+    fn the_lifetime_of_locks_is_a_key_of_the_file() {
+        assert_eq!(load("").unwrap().settings.lock_max_live_time(), None);
+        let loaded = load("rocketmq.broker.rebalance.lockMaxLiveTime=2000\n").unwrap();
+        assert_eq!(loaded.settings.lock_max_live_time(), Some(Duration::from_secs(2)));
+        assert_eq!(loaded.notices, []);
+        for value in ["1m", "", "-1"] {
+            let error = load(&format!("rocketmq.broker.rebalance.lockMaxLiveTime={value}")).unwrap_err();
+            assert!(error.ends_with("a whole number from 0 to 9223372036854775807 is expected"), "{error}");
         }
     }
 

@@ -27,6 +27,7 @@ pub mod properties;
 mod server_settings;
 pub mod shutdown;
 pub mod state_file;
+mod system_properties;
 mod update;
 
 pub use broker_config::{BrokerConfig, MessageRequestMode, MetricsExporterType};
@@ -39,4 +40,5 @@ pub use netty_client_config::NettyClientConfig;
 pub use netty_server_config::NettyServerConfig;
 pub use server_settings::{LoadError, Loaded, Notice, ServerSettings};
 pub use settings::{Key, SettingError, SettingValue, Settings};
+pub use system_properties::SystemProperty;
 pub use update::{Update, UpdateError, update};

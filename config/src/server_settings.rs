@@ -8,6 +8,7 @@ use crate::nearest::nearest;
 use crate::other_keys::is_known_elsewhere;
 use crate::properties::{self, PropertiesError, Property};
 use crate::settings::{SettingError, Settings};
+use crate::system_properties::{FRAME_MAX_LENGTH, SystemProperty};
 
 /// The configuration of one server. A key is set in every class that knows it; keys that none knows are kept and listed,
 /// and have no effect.
@@ -46,17 +47,22 @@ pub trait ServerSettings: Clone {
     /// Sets the keys whose values follow from others, once the values have passed [`ServerSettings::check`].
     fn derive(&mut self) {}
 
+    /// Keys that the reference has as system properties.
+    fn system_properties(&self) -> &'static [SystemProperty] {
+        &[FRAME_MAX_LENGTH]
+    }
+
     /// The largest frame that is taken from a peer, in bytes with its length word
     /// (`com.rocketmq.remoting.frameMaxLength`); `None` where the file names none. The reference has a system property of
     /// this name and no key.
     fn frame_max_length(&self) -> Option<usize> {
-        self.extra().get(FRAME_MAX_LENGTH)?.parse().ok()
+        self.extra().get(FRAME_MAX_LENGTH.name)?.parse().ok()
     }
 
     /// Sets a key wherever it is known; false when it is known nowhere.
     fn set(&mut self, key: &str, value: &str) -> Result<bool, SettingError> {
-        if key == FRAME_MAX_LENGTH {
-            self.extra_mut().insert(key.to_owned(), checked_frame_length(value)?);
+        if let Some(property) = self.system_properties().iter().find(|property| property.name == key) {
+            self.extra_mut().insert(key.to_owned(), property.checked(value)?);
             return Ok(true);
         }
         let mut known = false;
@@ -203,16 +209,6 @@ pub enum LoadError {
     Check(SettingError),
 }
 
-/// The text of a number of bytes that frames of ordinary requests stay below.
-fn checked_frame_length(value: &str) -> Result<String, SettingError> {
-    let value = value.trim();
-    if value.parse::<i32>().is_ok_and(|bytes| bytes >= LEAST_FRAME) {
-        return Ok(value.to_owned());
-    }
-    let expected = format!("a whole number from {LEAST_FRAME} to {}", i32::MAX);
-    Err(SettingError::Value { key: FRAME_MAX_LENGTH.to_owned(), value: value.to_owned(), expected })
-}
-
 /// Refuses a number outside of a range.
 pub(crate) fn check_range(settings: &dyn Settings, ranges: &[(&str, i64, i64)]) -> Result<(), SettingError> {
     for (key, least, most) in ranges {
@@ -237,6 +233,3 @@ pub(crate) fn check_addresses(key: &str, value: &str) -> Result<(), SettingError
     let expected = "addresses such as 127.0.0.1:9876;192.168.0.1:9876".to_owned();
     Err(SettingError::Value { key: key.to_owned(), value: value.to_owned(), expected })
 }
-
-const FRAME_MAX_LENGTH: &str = "com.rocketmq.remoting.frameMaxLength";
-const LEAST_FRAME: i32 = 4096;

@@ -6,13 +6,11 @@ use std::time::Duration;
 use apogee_remoting::protocol::message_queue::MessageQueue;
 use parking_lot::Mutex;
 
-/// A lock that is not renewed for so long is free for others.
-const LOCK_LIFETIME: Duration = Duration::from_mins(1);
-
 /// The locks of all groups. Times are milliseconds of any steady clock.
-#[derive(Default)]
 pub(crate) struct QueueLocks {
     groups: Mutex<HashMap<String, HashMap<MessageQueue, Lock>>>,
+    /// A lock that is not renewed for so long is free for others, ms.
+    lifetime: i64,
 }
 
 struct Lock {
@@ -21,12 +19,18 @@ struct Lock {
 }
 
 impl Lock {
-    fn is_expired(&self, now: i64) -> bool {
-        now - self.renewed > LOCK_LIFETIME.as_millis() as i64
+    fn is_expired(&self, now: i64, lifetime: i64) -> bool {
+        now - self.renewed > lifetime
     }
 }
 
 impl QueueLocks {
+    /// No locks. One that is not renewed for `lifetime`, a minute where nothing else is configured, is free for others.
+    pub(crate) fn new(lifetime: Option<Duration>) -> Self {
+        let lifetime = lifetime.unwrap_or(LIFETIME).as_millis();
+        Self { groups: Mutex::default(), lifetime: i64::try_from(lifetime).unwrap_or(i64::MAX) }
+    }
+
     /// Takes or renews the locks of `queues` for a client, and returns those that it now holds.
     pub(crate) fn lock(
         &self,
@@ -40,7 +44,7 @@ impl QueueLocks {
         queues
             .into_iter()
             .filter(|queue| match locks.get_mut(queue) {
-                Some(lock) if lock.client == client || lock.is_expired(now) => {
+                Some(lock) if lock.client == client || lock.is_expired(now, self.lifetime) => {
                     client.clone_into(&mut lock.client);
                     lock.renewed = now;
                     true
@@ -70,9 +74,14 @@ impl QueueLocks {
 
     /// Whether a group holds a lock that has not expired: it consumes in order.
     pub(crate) fn is_ordered(&self, group: &str, now: i64) -> bool {
-        self.groups.lock().get(group).is_some_and(|locks| locks.values().any(|lock| !lock.is_expired(now)))
+        self.groups
+            .lock()
+            .get(group)
+            .is_some_and(|locks| locks.values().any(|lock| !lock.is_expired(now, self.lifetime)))
     }
 }
+
+const LIFETIME: Duration = Duration::from_mins(1);
 
 #[cfg(test)]
 mod tests {
@@ -85,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_queue_is_one_client_s_until_it_gives_it_back_or_falls_silent() {
-        let locks = QueueLocks::default();
+        let locks = QueueLocks::new(None);
         assert_eq!(locks.lock("g", "a", queues(&[0, 1]), 0), queues(&[0, 1]));
         assert_eq!(locks.lock("g", "b", queues(&[1, 2]), 60_000), queues(&[2]));
         assert_eq!(locks.lock("other", "b", queues(&[1]), 0), queues(&[1]));
@@ -98,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_group_is_ordered_while_a_lock_lives() {
-        let locks = QueueLocks::default();
+        let locks = QueueLocks::new(None);
         assert!(!locks.is_ordered("g", 0));
         locks.lock("g", "a", queues(&[0]), 0);
         assert!(locks.is_ordered("g", 60_000) && !locks.is_ordered("g", 60_001));

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
  * One name server or broker: a configuration file, a home directory and, while it runs, a process. It keeps its port, its
@@ -144,7 +145,7 @@ public final class Server implements AutoCloseable {
         command.add(file.toString());
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).directory(home.toFile());
         builder.environment().put("ROCKETMQ_HOME", home.toString());
-        builder.environment().putIfAbsent("REFERENCE_JAVA_OPTS", SHORT_LIVED_JAVA);
+        builder.environment().put("REFERENCE_JAVA_OPTS", System.getenv().getOrDefault("REFERENCE_JAVA_OPTS", SHORT_LIVED_JAVA) + systemProperties());
         builder.environment().remove("NAMESRV_ADDR");
         process = builder.start();
         process.getOutputStream().close();
@@ -159,6 +160,12 @@ public final class Server implements AutoCloseable {
         reader.setDaemon(true);
         reader.start();
         awaitReady(ready);
+    }
+
+    /** Some keys of ours are system properties of the reference, which takes no notice of them in a file. */
+    private String systemProperties() {
+        return settings.entrySet().stream().filter(setting -> setting.getKey().startsWith("rocketmq."))
+            .map(setting -> " -D" + setting.getKey() + "=" + setting.getValue()).collect(Collectors.joining());
     }
 
     private void awaitReady(CountDownLatch readyOrEnded) {
