@@ -29,6 +29,9 @@ public interface Producer extends AutoCloseable {
     /** Replies to a request that a consumer got; libraries before 4.6 cannot. */
     Sent reply(Received request, String text);
 
+    /** The same with the long names of fields that requests had before (324); returns the codes of the requests that the library made of it. */
+    List<Integer> replyInLongForm(Received request, String text);
+
     /** Asks the brokers that have the automatic topic (TBW102) to create a topic. */
     void createTopic(String topic, int queues);
 

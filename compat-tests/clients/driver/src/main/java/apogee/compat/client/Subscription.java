@@ -17,7 +17,8 @@ public interface Subscription extends AutoCloseable {
     /**
      * How to consume.
      *
-     * @param expression tags, for example "*" or "A || B"; with sql a condition over properties
+     * @param expression tags, for example "*" or "A || B"; with another filter what that reads, for example a condition over properties
+     * @param filter TAG, SQL92, CLASS for the name of a class that filter servers had, or the name of a filter that nobody knows
      * @param broadcasting every consumer of the group gets every message
      * @param orderly one thread for each queue, which the broker locks for the consumer
      * @param from CONSUME_FROM_LAST_OFFSET, CONSUME_FROM_FIRST_OFFSET or CONSUME_FROM_TIMESTAMP
@@ -27,47 +28,51 @@ public interface Subscription extends AutoCloseable {
      * @param retryLevel the delay level of a retry where consumption is not orderly; 0 lets the broker choose, -1 asks for none
      * @param listener called for each message; true when it is consumed
      */
-    record Options(String namesrvAddr, String group, String topic, String expression, boolean sql, boolean broadcasting, boolean orderly,
+    record Options(String namesrvAddr, String group, String topic, String expression, String filter, boolean broadcasting, boolean orderly,
                    String from, String timestamp, boolean traced, int retries, int retryLevel, Predicate<Received> listener) {
         /** A concurrent clustering consumer of everything, from the first message on. */
         public Options(String namesrvAddr, String group, String topic, Predicate<Received> listener) {
-            this(namesrvAddr, group, topic, "*", false, false, false, "CONSUME_FROM_FIRST_OFFSET", null, false, -1, 0, listener);
+            this(namesrvAddr, group, topic, "*", "TAG", false, false, "CONSUME_FROM_FIRST_OFFSET", null, false, -1, 0, listener);
         }
 
         public Options expression(String tags) {
-            return new Options(namesrvAddr, group, topic, tags, false, broadcasting, orderly, from, timestamp, traced, retries, retryLevel, listener);
+            return new Options(namesrvAddr, group, topic, tags, "TAG", broadcasting, orderly, from, timestamp, traced, retries, retryLevel, listener);
         }
 
         public Options sql(String condition) {
-            return new Options(namesrvAddr, group, topic, condition, true, broadcasting, orderly, from, timestamp, traced, retries, retryLevel, listener);
+            return filter("SQL92", condition);
+        }
+
+        public Options filter(String kind, String text) {
+            return new Options(namesrvAddr, group, topic, text, kind, broadcasting, orderly, from, timestamp, traced, retries, retryLevel, listener);
         }
 
         public Options asBroadcast() {
-            return new Options(namesrvAddr, group, topic, expression, sql, true, orderly, from, timestamp, traced, retries, retryLevel, listener);
+            return new Options(namesrvAddr, group, topic, expression, filter, true, orderly, from, timestamp, traced, retries, retryLevel, listener);
         }
 
         public Options asOrderly() {
-            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, true, from, timestamp, traced, retries, retryLevel, listener);
+            return new Options(namesrvAddr, group, topic, expression, filter, broadcasting, true, from, timestamp, traced, retries, retryLevel, listener);
         }
 
         public Options asTraced() {
-            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, from, timestamp, true, retries, retryLevel, listener);
+            return new Options(namesrvAddr, group, topic, expression, filter, broadcasting, orderly, from, timestamp, true, retries, retryLevel, listener);
         }
 
         public Options retries(int times) {
-            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, from, timestamp, traced, times, retryLevel, listener);
+            return new Options(namesrvAddr, group, topic, expression, filter, broadcasting, orderly, from, timestamp, traced, times, retryLevel, listener);
         }
 
         public Options retryLevel(int level) {
-            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, from, timestamp, traced, retries, level, listener);
+            return new Options(namesrvAddr, group, topic, expression, filter, broadcasting, orderly, from, timestamp, traced, retries, level, listener);
         }
 
         public Options listener(Predicate<Received> other) {
-            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, from, timestamp, traced, retries, retryLevel, other);
+            return new Options(namesrvAddr, group, topic, expression, filter, broadcasting, orderly, from, timestamp, traced, retries, retryLevel, other);
         }
 
         public Options from(String where, String time) {
-            return new Options(namesrvAddr, group, topic, expression, sql, broadcasting, orderly, where, time, traced, retries, retryLevel, listener);
+            return new Options(namesrvAddr, group, topic, expression, filter, broadcasting, orderly, where, time, traced, retries, retryLevel, listener);
         }
     }
 }

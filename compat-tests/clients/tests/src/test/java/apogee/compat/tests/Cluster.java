@@ -6,6 +6,7 @@ import apogee.compat.client.Queue;
 import apogee.compat.client.Received;
 import apogee.compat.client.Subscription;
 import apogee.compat.servers.Await;
+import apogee.compat.servers.Implementation;
 import apogee.compat.servers.Server;
 import apogee.compat.servers.Servers;
 import java.util.ArrayList;
@@ -23,12 +24,13 @@ final class Cluster implements AutoCloseable {
     private static final Map<String, String> PATIENT = Map.of("waitTimeMillsInSendQueue", "10000");
     private static final AtomicInteger NAMES = new AtomicInteger();
 
-    final Servers servers = Servers.create();
+    final Servers servers;
     final List<Server> nameServers = new ArrayList<>();
     final List<Server> brokers = new ArrayList<>();
     private Admin admin;
 
-    private Cluster() {
+    private Cluster(Implementation implementation) {
+        servers = Servers.create(implementation);
     }
 
     /** Two name servers and two brokers for the tests that disturb nobody; they end with the virtual machine. */
@@ -41,8 +43,18 @@ final class Cluster implements AutoCloseable {
         return own(nameServers, Map.of(), brokers, brokerSettings);
     }
 
+    /** The same of a chosen implementation. */
+    static Cluster own(Implementation implementation, int nameServers, int brokers, Map<String, String> brokerSettings) {
+        return own(implementation, nameServers, Map.of(), brokers, brokerSettings);
+    }
+
     static Cluster own(int nameServers, Map<String, String> nameServerSettings, int brokers, Map<String, String> brokerSettings) {
-        Cluster cluster = new Cluster();
+        return own(Implementation.underTest(), nameServers, nameServerSettings, brokers, brokerSettings);
+    }
+
+    private static Cluster own(Implementation implementation, int nameServers, Map<String, String> nameServerSettings, int brokers,
+                               Map<String, String> brokerSettings) {
+        Cluster cluster = new Cluster(implementation);
         for (int i = 0; i < nameServers; i++) {
             cluster.nameServers.add(cluster.servers.nameServer("nameserver-" + i, nameServerSettings));
         }

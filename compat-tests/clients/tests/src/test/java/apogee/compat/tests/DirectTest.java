@@ -2,6 +2,7 @@ package apogee.compat.tests;
 
 import static apogee.compat.tests.Cluster.unique;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -17,7 +18,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.rocketmq.common.message.MessageQueue;
+import org.apache.rocketmq.remoting.protocol.RequestCode;
 import org.apache.rocketmq.remoting.protocol.body.CMResult;
 import org.apache.rocketmq.remoting.protocol.body.ConsumeMessageDirectlyResult;
 import org.apache.rocketmq.remoting.protocol.body.ConsumerRunningInfo;
@@ -105,6 +108,27 @@ class DirectTest {
                 }
             }
             assertThrows(ClientException.class, () -> asks.request(new Outgoing(topic, "nobody there"), queue, Duration.ofMillis(500)));
+        }
+    }
+
+    /** A reply as older libraries send it, and those of today that are told to. */
+    @ParameterizedTest(name = "client {0}")
+    @FieldSource("apogee.compat.tests.Clients#SINCE_4_6")
+    void aReplyMayHaveTheLongForm(String version) {
+        String topic = unique("LongReply", version);
+        Set<Integer> codes = ConcurrentHashMap.newKeySet();
+        try (Producer asks = cluster.producer(version); Producer answers = cluster.producer(version)) {
+            Queue queue = cluster.createTopic(asks, topic, 1).get(0);
+            Subscription.Options options = cluster.options(unique("g", version), topic, request -> {
+                codes.addAll(answers.replyInLongForm(request, "re: " + request.text()));
+                return true;
+            });
+            try (Subscription consumer = Clients.of(version).subscribe(options)) {
+                assertEquals("re: m", asks.request(new Outgoing(topic, "m"), queue, PATIENCE), consumer.clientId());
+                // The reply is there before the broker answers who sent it.
+                Await.until("the end of the reply", Inbox.DEADLINE, () -> codes.contains(RequestCode.SEND_REPLY_MESSAGE));
+                assertFalse(codes.contains(RequestCode.SEND_REPLY_MESSAGE_V2), codes.toString());
+            }
         }
     }
 }

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.rocketmq.remoting.protocol.ResponseCode;
 import org.apache.rocketmq.remoting.protocol.body.ConsumeQueueData;
+import org.apache.rocketmq.remoting.protocol.heartbeat.SubscriptionData;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -129,6 +130,46 @@ class FilterSettingsTest {
         }
         try (Producer other = cluster.producer(version)) {
             Await.until("no filter server any more", Inbox.DEADLINE, () -> other.requests().filterServers(topic).isEmpty());
+        }
+    }
+
+    /** Classes went with 4.3: a consumer that names one is taken up, and asks filter servers, which 5.5.0 no longer knows. */
+    @EveryClient
+    void aClassFilterIsTakenUp(String version) throws Exception {
+        String topic = unique("FilterClass", version);
+        String group = unique("g", version);
+        Inbox inbox = new Inbox();
+        String broker = cluster.broker().address();
+        try (Producer producer = cluster.producer(version)) {
+            cluster.createTopic(producer, topic, 1);
+            send(producer, topic, "m", Map.of());
+            try (Subscription consumer = Clients.of(version).subscribe(cluster.options(group, topic, inbox).filter("CLASS", "x.Y"))) {
+                SubscriptionData known = Await.value("its subscription", Inbox.DEADLINE, () ->
+                    cluster.admin().examineConsumerConnectionInfo(group).getSubscriptionTable().get(topic));
+                assertTrue(known.isClassFilterMode(), consumer.clientId());
+                assertEquals("x.Y", known.getSubString());
+                if (producer.requests().registerFilterServer(broker, broker) == ResponseCode.REQUEST_CODE_NOT_SUPPORTED) {
+                    assertEquals(Implementation.REFERENCE_5, cluster.servers.implementation());
+                    return;
+                }
+                // Asked in place of a filter server, a broker lets everything pass.
+                Await.until("its message", Inbox.DEADLINE, () -> {
+                    producer.requests().registerFilterServer(broker, broker);
+                    return inbox.texts().contains("m");
+                });
+            }
+        }
+    }
+
+    /** As an expression that cannot be read. */
+    @EveryClient
+    void aFilterOfAnUnknownKindIsRefused(String version) {
+        String topic = unique("FilterKind", version);
+        Subscription.Options options = cluster.options(unique("g", version), topic, new Inbox());
+        try (Producer producer = cluster.producer(version)) {
+            cluster.createTopic(producer, topic, 1);
+            ClientException refused = assertThrows(ClientException.class, () -> Clients.of(version).subscribe(options.filter("ODD", "x.Y")).close());
+            assertEquals(ResponseCode.SUBSCRIPTION_PARSE_FAILED, refused.code(), refused.getMessage());
         }
     }
 

@@ -6,6 +6,7 @@ import apogee.compat.client.Queue;
 import apogee.compat.client.Received;
 import apogee.compat.client.Requests;
 import apogee.compat.client.Sent;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
@@ -15,7 +16,9 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
+import org.apache.rocketmq.client.impl.MQClientAPIImpl;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
@@ -23,6 +26,8 @@ import org.apache.rocketmq.client.producer.selector.SelectMessageQueueByHash;
 import org.apache.rocketmq.client.utils.MessageUtil;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageAccessor;
+import org.apache.rocketmq.remoting.RPCHook;
+import org.apache.rocketmq.remoting.protocol.RemotingCommand;
 
 final class JavaProducer implements Producer {
     /** The library's 3 s are short for a Java broker that has just started on a busy machine. */
@@ -106,6 +111,35 @@ final class JavaProducer implements Producer {
         return Calls.get(() -> {
             Message reply = MessageUtil.createReplyMessage(asked, text.getBytes(StandardCharsets.UTF_8));
             return Messages.sent(producer.send(reply));
+        });
+    }
+
+    @Override
+    public List<Integer> replyInLongForm(Received request, String text) {
+        List<Integer> codes = new CopyOnWriteArrayList<>();
+        RPCHook hook = new RPCHook() {
+            @Override
+            public void doBeforeRequest(String address, RemotingCommand command) {
+                codes.add(command.getCode());
+            }
+
+            @Override
+            public void doAfterResponse(String address, RemotingCommand command, RemotingCommand answer) {
+                // Of no interest.
+            }
+        };
+        return Calls.get(() -> {
+            // A setting of the whole library: what others send meanwhile has the long form, too.
+            Field isShort = MQClientAPIImpl.class.getDeclaredField("sendSmartMsg");
+            isShort.setAccessible(true);
+            producer.getDefaultMQProducerImpl().getmQClientFactory().getMQClientAPIImpl().getRemotingClient().registerRPCHook(hook);
+            isShort.set(null, false);
+            try {
+                reply(request, text);
+            } finally {
+                isShort.set(null, true);
+            }
+            return codes;
         });
     }
 

@@ -3,6 +3,7 @@ package apogee.compat.client.impl;
 import apogee.compat.client.ClientException;
 import apogee.compat.client.Received;
 import apogee.compat.client.Subscription;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.util.List;
 import java.util.function.Predicate;
@@ -47,22 +48,31 @@ final class JavaSubscription implements Subscription {
             });
         }
         try {
-            subscribe(options.topic(), options.expression(), options.sql());
+            subscribe(options.topic(), options.expression(), options.filter());
         } catch (ClientException e) {
             consumer.shutdown();
             throw e;
         }
     }
 
-    private void subscribe(String topic, String expression, boolean sql) {
+    @SuppressWarnings("deprecation")
+    private void subscribe(String topic, String expression, String filter) {
         Calls.run(() -> {
-            if (sql) {
-                consumer.subscribe(topic, MessageSelector.bySql(expression));
-            } else {
-                consumer.subscribe(topic, expression);
+            switch (filter) {
+                case "TAG" -> consumer.subscribe(topic, expression);
+                case "SQL92" -> consumer.subscribe(topic, MessageSelector.bySql(expression));
+                case "CLASS" -> consumer.subscribe(topic, expression, "source");
+                default -> consumer.subscribe(topic, selector(filter, expression));
             }
             consumer.start();
         });
+    }
+
+    /** Of a kind for which the library has no method. */
+    private static MessageSelector selector(String filter, String expression) throws ReflectiveOperationException {
+        Constructor<MessageSelector> any = MessageSelector.class.getDeclaredConstructor(String.class, String.class);
+        any.setAccessible(true);
+        return any.newInstance(filter, expression);
     }
 
     @Override
