@@ -609,6 +609,27 @@ def administration():
     ]
 
 
+def replication():
+    """A master without slaves, and without a name server; more in broker/tests/replication.rs."""
+    status = [r'"masterCommitLogMaxOffset": \d+']
+    told = {"masterHaAddress": "127.0.0.1:1", "masterAddress": "127.0.0.1:2", "masterFlushOffset": "0"}
+    return [
+        request("where slaves connect", 906, {}),
+        request("where slaves connect: without header", 906),
+        request("where slaves connect: fast, binary", 906, {}, on=FAST, serialize=1),
+        request("where slaves connect: an unknown extra field", 906, {"zz": "1"}),
+        request("where slaves connect: a master is told of another", 906, told),
+        request("where slaves connect: as before", 906, {}),
+        *malformed("where slaves connect", 906, told, ("masterFlushOffset",)),
+        request("replication", 907, {}, scrub=[*OWN, *status]),
+        request("replication: without header", 907, scrub=[*OWN, *status]),
+        request("replication: fast, binary", 907, {}, on=FAST, serialize=1, scrub=[*OWN, *status]),
+        request("what a master flushed", 908, {"masterFlushOffset": "0"}),
+        request("what a master flushed: fast, binary", 908, {"masterFlushOffset": "0"}, on=FAST, serialize=1),
+        request("the smallest broker id: none", 905, {}, differs="a null pointer there; here there is nothing to do", ours=0, theirs=1),
+    ]
+
+
 def permissions():
     return [
         request("permission: broker may not be read", 25, {}, "brokerPermission=2\n"),
@@ -647,6 +668,6 @@ def frames():
 
 def steps(side):
     everything = [*topics(), *groups(), *sends(), *batches(), *pulls(), *clients(), *locks(), *consumed(), *queries(),
-                  *administration(), *delete_topics(), *permissions(), *frames()]
+                  *administration(), *replication(), *delete_topics(), *permissions(), *frames()]
     # What differs on purpose comes last: only one of the two has changed its state by it.
     return sorted(everything, key=lambda step: getattr(step, "differs", None) is not None)
