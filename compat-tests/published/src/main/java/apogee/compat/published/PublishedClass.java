@@ -6,9 +6,10 @@ import java.util.Set;
 record PublishedClass(String part, String name) {
     private static final String PACKAGE = "org.apache.rocketmq.test.";
 
-    /** Classes that change settings of the servers, or stop and start them: no other class may run beside them. */
+    /** Classes that change settings of the servers, stop and start them, or leave others no processor: none may run beside them. */
     private static final Set<String> ALONE = Set.of(
         "smoke.NormalMessageSendAndRecvIT",
+        "client.consumer.filter.SqlFilterIT",
         "offset.OffsetResetIT",
         "offset.OffsetResetForPopIT",
         "offset.LagCalculationIT",

@@ -1,6 +1,7 @@
 package apogee.compat.published;
 
 import apogee.compat.servers.Implementation;
+import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -18,6 +19,8 @@ import java.util.function.Consumer;
  * changed. A class of which a method failed runs once more, after all others and alone; what is wrong fails again.
  */
 final class Suite {
+    private static final int PRINTED_AT_MOST = 64 << 10;
+
     private final Expectations expectations;
     private final boolean withLater;
     private final int sideBySide;
@@ -54,7 +57,15 @@ final class Suite {
 
     private Done runAlone(Cluster cluster, PublishedClass published) {
         cluster.beforeClass();
-        List<Result> results = execution(published).run();
+        PrintStream before = System.err;
+        // One class prints an exception without pause while it waits for its client: 600 MB.
+        System.setErr(new PrintStream(new Bounded(before, PRINTED_AT_MOST), true));
+        List<Result> results;
+        try {
+            results = execution(published).run();
+        } finally {
+            System.setErr(before);
+        }
         cluster.afterClass();
         return new Done(published, results);
     }
