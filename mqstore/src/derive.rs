@@ -91,7 +91,7 @@ impl Derive {
             fs::create_dir_all(&index_root).map_err(at(&index_root))?;
             let table = IndexTable::open(index_root.clone(), self.shape.slots, self.shape.items, &*source, true);
             let table = Arc::new(table.map_err(at(&index_root))?);
-            let builder = IndexBuilder::start(table, log, Duration::MAX, |_| {}).map_err(at(&index_root))?;
+            let builder = IndexBuilder::start(table, log, false, Duration::MAX, |_| {}).map_err(at(&index_root))?;
             builder.stop().map_err(at(&index_root))?;
         }
         let kept = self.keep_expired(&queues, from, place)?;

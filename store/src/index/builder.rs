@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use tracing::error;
 
 use super::reader::IndexReader;
-use super::table::IndexTable;
-use super::writer::IndexWriter;
+use super::table::{IndexTable, Resume};
+use super::writer::{IndexWriter, keys};
 use crate::dispatch::{Dispatch, Feed};
-use crate::read::RecordSource;
+use crate::read::{RecordFields, RecordSource, record_at};
 use crate::stop::Stop;
 
 /// Builds the index from the log, by a walk of its own: nobody who sends or consumes waits for it.
@@ -26,19 +26,23 @@ pub struct IndexBuilder {
 }
 
 impl IndexBuilder {
-    /// Starts the thread. `finished` is told the end time (ms) of each file that is full and synced: the
-    /// checkpoint's to keep. How far a longer walk has come is told after each `tell_every`.
+    /// Starts the thread; `clean`: whoever wrote the index before ended in order. `finished` is told the end time (ms) of each file
+    /// that is full and synced: the checkpoint's to keep. How far a longer walk has come is told after each `tell_every`.
     ///
     /// # Errors
     /// A file cannot be read, or the system has no thread to give.
     pub fn start(
         index: Arc<IndexTable>,
         log: Arc<dyn RecordSource>,
+        clean: bool,
         tell_every: Duration,
         finished: impl FnMut(i64) + Send + 'static,
     ) -> io::Result<Self> {
         let resume = index.resume(log.min_offset())?;
         let writer = IndexWriter::new(Arc::clone(&index), resume, finished);
+        // What 4.x wrote has no entries for tags and stays as it is.
+        let of_4x = clean && lacks_tag_alone(&*log, resume)?;
+        let writer = if of_4x { writer.with_tags_from(log.max_offset()) } else { writer };
         let walk = Dispatch::without_queues(log, resume.position).with_consumer(Box::new(writer));
         let walk = Arc::new(walk);
         let stop = Arc::new(Stop::default());
@@ -125,6 +129,16 @@ fn run(index: &IndexTable, walk: &Dispatch, stop: &Stop, tell_every: Duration) -
             return result;
         }
     }
+}
+
+/// Whether all keys of the record where building goes on are there but its tag, which comes last.
+fn lacks_tag_alone(log: &dyn RecordSource, resume: Resume) -> io::Result<bool> {
+    if resume.keys == 0 {
+        return Ok(false);
+    }
+    let record = record_at(log, resume.position)?;
+    let Some(fields) = record.as_deref().and_then(RecordFields::of) else { return Ok(false) };
+    Ok(fields.properties.get_str("TAGS").is_some() && keys(&fields).count() == resume.keys + 1)
 }
 
 const LOOK: Duration = Duration::from_millis(200);

@@ -33,7 +33,7 @@ impl Fixture {
 
     fn build(&self, clean: bool) -> IndexBuilder {
         let index = IndexTable::open(self.directory.path().to_owned(), 7, 50, &*self.log, clean).unwrap();
-        IndexBuilder::start(Arc::new(index), Arc::clone(&self.log) as _, Duration::ZERO, |_| {}).unwrap()
+        IndexBuilder::start(Arc::new(index), Arc::clone(&self.log) as _, false, Duration::ZERO, |_| {}).unwrap()
     }
 
     fn files(&self) -> usize {

@@ -15,13 +15,20 @@ pub(super) struct IndexWriter<F> {
     index: Arc<IndexTable>,
     /// The record of which some keys are there already.
     resume: Resume,
+    /// Tags of records before this place are left out.
+    tags_from: i64,
     /// Told the end time of each file that is full and synced, ms.
     finished: F,
 }
 
 impl<F: FnMut(i64)> IndexWriter<F> {
     pub(super) fn new(index: Arc<IndexTable>, resume: Resume, finished: F) -> Self {
-        Self { index, resume, finished }
+        Self { index, resume, tags_from: 0, finished }
+    }
+
+    /// Leaves out the tags of records before a place.
+    pub(super) fn with_tags_from(self, tags_from: i64) -> Self {
+        Self { tags_from, ..self }
     }
 }
 
@@ -30,7 +37,12 @@ impl<F: FnMut(i64) + Send> RecordConsumer for IndexWriter<F> {
         if record.sys_flag & sys_flag::TRANSACTION_TYPE == sys_flag::TRANSACTION_ROLLBACK {
             return Ok(());
         }
-        self.put(record.physical_offset, record.store_timestamp, keys(record))
+        let mut marks = marks(record);
+        if record.physical_offset < self.tags_from {
+            marks.tags = None;
+        }
+        let topic = JavaHash::default().with(record.topic.as_bytes());
+        self.put(record.physical_offset, record.store_timestamp, keys_of(topic, &marks))
     }
 
     fn consume_keys(&mut self, physical_offset: i64, store_timestamp: i64, keys: &[i32]) -> io::Result<bool> {
@@ -64,8 +76,12 @@ impl<F: FnMut(i64)> IndexWriter<F> {
 
 /// Hashes of a record's keys in the order they are put: unique key, keys, tag. Those of a rolled back message are not put.
 pub fn keys<'a>(record: &RecordFields<'a>) -> impl Iterator<Item = i32> + use<'a> {
+    keys_of(JavaHash::default().with(record.topic.as_bytes()), &marks(record))
+}
+
+fn marks<'a>(record: &RecordFields<'a>) -> Marks<'a> {
     let [unique_key, keys, tags] = NAMES.each_ref().map(|name| record.properties.find(name));
-    keys_of(JavaHash::default().with(record.topic.as_bytes()), &Marks { unique_key, keys, tags })
+    Marks { unique_key, keys, tags }
 }
 
 /// The same of the values of the properties that hold them.

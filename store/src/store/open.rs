@@ -126,7 +126,8 @@ impl Store {
             let thorough = flush_intervals(config).thorough;
             let synced = Synced::new(Arc::clone(&log), Arc::clone(&queues), Arc::clone(&checkpoint), ends, thorough);
             // first: what fails here is to leave everything as it was, and the flush writes
-            let index = index.map(|index| start_index(index, &log, &checkpoint, tell_every)).transpose().map_err(io)?;
+            let index =
+                index.map(|index| start_index(index, &log, &checkpoint, clean, tell_every)).transpose().map_err(io)?;
             feed(config, &log, &dispatch, index.as_ref());
             let threads = start_threads(config, &queues, &dispatch, synced, waker, index).map_err(io)?;
             Ok((queues, dispatch, threads))
@@ -396,11 +397,12 @@ fn start_index(
     index: IndexTable,
     log: &Arc<CommitLog>,
     checkpoint: &Arc<Checkpoint>,
+    clean: bool,
     tell_every: Duration,
 ) -> io::Result<IndexBuilder> {
     let checkpoint = Arc::clone(checkpoint);
     let log = Arc::clone(log) as Arc<dyn RecordSource>;
-    IndexBuilder::start(Arc::new(index), log, tell_every, move |end_time| {
+    IndexBuilder::start(Arc::new(index), log, clean, tell_every, move |end_time| {
         let updated =
             checkpoint.update(|positions| positions.index_timestamp = positions.index_timestamp.max(end_time));
         if let Err(error) = updated {
