@@ -2,8 +2,9 @@
 //! repository are those of apache/rocketmq. The letter and number in a test's name are our own.
 //!
 //! Some stand elsewhere: B01, B32 and B38 of the name server in `namesrv/tests/server.rs`, B16 of its file in
-//! `namesrv/src/kv/store.rs`, B01 and B04 of any server in `remoting/tests/frames.rs`, B17 in `store/src/disk.rs`, B28 in
-//! `retry.rs`, B25 of expressions after a restart in `filter.rs`.
+//! `namesrv/src/kv/store.rs`, B01 and B04 of any server in `remoting/tests/frames.rs`, B09 and B10 in
+//! `store/tests/user_faults.rs`, B17 in `store/src/disk.rs`, B28 in `retry.rs`, B25 of expressions after a restart in
+//! `filter.rs`, B30 of resets in `reset.rs`.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
