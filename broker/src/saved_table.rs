@@ -48,6 +48,8 @@ struct Changes<T> {
     unsaved: Vec<Change<T>>,
     /// Whether a thread is writing them.
     is_writing: bool,
+    /// Whether the last write failed: that is said once, for a full disk refuses each change anew.
+    is_failing: bool,
 }
 
 struct Change<T> {
@@ -147,7 +149,13 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
     ) -> Arc<Self> {
         Arc::new(Self {
             entries: entries.into_iter().map(|(name, entry)| (Arc::from(name), Arc::new(entry))).collect(),
-            changes: Mutex::new(Changes { version, saved_version: version, unsaved: Vec::new(), is_writing: false }),
+            changes: Mutex::new(Changes {
+                version,
+                saved_version: version,
+                unsaved: Vec::new(),
+                is_writing: false,
+                is_failing: false,
+            }),
             file,
             clock,
             encode: Box::new(encode),
@@ -233,7 +241,9 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
             match self.file.write((self.encode)(version, entries)) {
                 Ok(()) => self.written(count, version),
                 Err(error) => {
-                    tracing::error!(%error, "changes are taken back, for they cannot be written down");
+                    if !std::mem::replace(&mut self.changes.lock().is_failing, true) {
+                        tracing::error!(%error, "changes are taken back, for they cannot be written down; said once until they can");
+                    }
                     self.take_back(&SaveError::File(Arc::new(error)));
                 }
             }
@@ -242,11 +252,14 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
 
     /// The first `count` changes are on disk.
     fn written(&self, count: usize, version: DataVersion) {
-        let saved: Vec<_> = {
+        let (had_failed, saved): (_, Vec<_>) = {
             let mut changes = self.changes.lock();
             changes.saved_version = version;
-            changes.unsaved.drain(..count).collect()
+            (std::mem::take(&mut changes.is_failing), changes.unsaved.drain(..count).collect())
         };
+        if had_failed {
+            tracing::info!("changes can be written down again");
+        }
         for change in saved {
             // Nobody may wait any more.
             let _ = change.done.send(Ok(()));
@@ -278,6 +291,11 @@ impl<T: Send + Sync + 'static> Locked<'_, T> {
     /// An entry.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<T>> {
         self.table.get(name)
+    }
+
+    /// Whether the last change could not be written down.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.changes.is_failing
     }
 
     /// Puts entries in, and takes those out that are `None`, all as one change and one version. With none at all there is a new

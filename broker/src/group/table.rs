@@ -93,7 +93,10 @@ impl GroupTable {
         if let Some(config) = groups.get(group) {
             return Some((config, false));
         }
-        tracing::info!(group, "creating a consumer group on its first use");
+        // Where it cannot be written down, each pull makes it anew.
+        if !groups.is_failing() {
+            tracing::info!(group, "creating a consumer group on its first use");
+        }
         let config = Arc::new(named(group));
         let is_new = groups.change([(group.to_owned(), Some(Arc::clone(&config)))]).later();
         Some((config, is_new))
