@@ -89,7 +89,7 @@ fn decide(
         return Err(not_found());
     }
     let sent = half.draft();
-    let (transaction, properties) = Transaction::of(sent.properties);
+    let (transaction, properties) = Transaction::of(sent.properties, header.topic);
     if !header.from_transaction_check && transaction.is_too_late(broker, settings, &half) {
         return Ok(Ended::TooLate);
     }
@@ -167,14 +167,15 @@ struct Transaction<'a> {
 }
 
 impl<'a> Transaction<'a> {
-    /// What properties of a half say, and those that its message has when it is committed.
-    fn of(half: &'a [u8]) -> (Self, PropertiesBuf) {
+    /// What properties of a half say, and those that its message has when it is committed. `topic` is likely the one that it is
+    /// for.
+    fn of(half: &'a [u8], topic: Option<&'a str>) -> (Self, PropertiesBuf) {
         let mut transaction = Self::default();
         let properties = PropertiesBuf::of_those(half, |name, value| {
             let text = || str::from_utf8(value).ok();
             let number = || text().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
             match name {
-                REAL_TOPIC => transaction.topic = text(),
+                REAL_TOPIC => transaction.topic = topic.filter(|topic| topic.as_bytes() == value).or_else(text),
                 REAL_QID => transaction.queue_id = number(),
                 PGROUP => transaction.group = Some(value),
                 DELAY => transaction.delay_level = number(),
