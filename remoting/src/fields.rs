@@ -42,6 +42,15 @@ impl Span {
         Self::new(start, end - start)
     }
 
+    /// Where it begins.
+    pub(crate) fn start(self) -> usize {
+        self.start as usize
+    }
+
+    pub(crate) fn len(self) -> usize {
+        self.length as usize
+    }
+
     /// Where it ends.
     pub(crate) fn end(self) -> usize {
         self.start as usize + self.length as usize
@@ -51,6 +60,12 @@ impl Span {
     fn bytes_of(self, text: &str) -> &[u8] {
         let start = self.start as usize;
         &text.as_bytes()[start..start + self.length as usize]
+    }
+
+    /// Whether it is that key.
+    #[inline]
+    fn is(self, text: &str, key: &str) -> bool {
+        self.len() == key.len() && text.as_bytes().get(self.start()..self.end()) == Some(key.as_bytes())
     }
 
     #[inline]
@@ -68,21 +83,27 @@ impl Fields {
 
     /// Fields whose keys and values are parts of bytes that `write` gathers; `None` where these are no UTF-8. Before and behind
     /// each part there is ASCII, or an end.
-    pub(crate) fn of_bytes<E>(
-        write: impl FnOnce(&mut Vec<u8>, &mut Vec<Pair>) -> Result<(), E>,
-    ) -> Result<Option<Self>, E> {
-        let mut memory = Self::with_memory();
-        let Memory { text, mut pairs } = memory.0.take();
+    #[inline]
+    pub(crate) fn of_bytes(write: impl FnOnce(&mut Vec<u8>, &mut Vec<Pair>)) -> Option<Self> {
+        let Memory { text, mut pairs } = Memory::spare();
         let mut bytes = text.into_bytes();
-        write(&mut bytes, &mut pairs)?;
-        let Ok(text) = String::from_utf8(bytes) else { return Ok(None) };
-        memory.0 = Memory { text, pairs };
-        Ok(Some(memory))
+        write(&mut bytes, &mut pairs);
+        Some(Self(Memory { text: String::from_utf8(bytes).ok()?, pairs }))
     }
 
     /// No fields, with memory for those of an ordinary header.
     pub(crate) fn with_memory() -> Self {
-        Self(SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(Memory::of_a_header))
+        Self(Memory::spare())
+    }
+
+    /// All keys and values, perhaps with other text between them.
+    pub(crate) fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// Where keys and values are in the text.
+    pub(crate) fn pairs(&self) -> &[Pair] {
+        &self.0.pairs
     }
 
     /// Number of pairs.
@@ -98,7 +119,7 @@ impl Fields {
     /// Adds a pair at the end. The caller sees to it that the key is not there yet.
     pub fn push(&mut self, key: &str, value: &str) {
         if self.0.text.capacity() == 0 {
-            self.0 = Self::with_memory().0.take();
+            self.0 = Memory::spare();
         }
         let Memory { text, pairs } = &mut self.0;
         let start = text.len();
@@ -132,6 +153,12 @@ impl Fields {
         pairs.iter().map(|pair| (pair.key.bytes_of(text), pair.value.of(text)))
     }
 
+    /// For readers that look for keys in the order in which most peers write them.
+    #[inline]
+    pub fn in_order(&self) -> InOrder<'_> {
+        InOrder { text: &self.0.text, pairs: &self.0.pairs }
+    }
+
     /// All pairs in order.
     pub fn iter(&self) -> Iter<'_> {
         Iter { text: &self.0.text, pairs: self.0.pairs.iter() }
@@ -145,13 +172,10 @@ impl FieldSink for Fields {
 }
 
 impl Memory {
-    /// Enough for the fields of an ordinary header.
-    fn of_a_header() -> Self {
-        Self { text: String::with_capacity(640), pairs: Vec::with_capacity(16) }
-    }
-
-    fn take(&mut self) -> Self {
-        std::mem::take(self)
+    /// Memory of fields that were dropped, or new one: enough for those of an ordinary header.
+    fn spare() -> Self {
+        let new = || Self { text: String::with_capacity(640), pairs: Vec::with_capacity(16) };
+        SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(new)
     }
 }
 
@@ -167,7 +191,7 @@ impl Drop for Fields {
         let _ = SPARE.try_with(|spare| {
             let spare = &mut *spare.borrow_mut();
             if spare.len() < MOST_SPARE {
-                spare.push(self.0.take());
+                spare.push(std::mem::take(&mut self.0));
             }
         });
     }
@@ -183,6 +207,31 @@ const MOST_TEXT: usize = 8 << 10;
 const MOST_PAIRS: usize = 64;
 /// So much memory is kept for each thread.
 const MOST_SPARE: usize = 4;
+
+/// What is left of [`Fields`] that are looked at in order.
+pub struct InOrder<'a> {
+    text: &'a str,
+    pairs: &'a [Pair],
+}
+
+impl<'a> InOrder<'a> {
+    /// Takes the next value, if it is that of `key`.
+    #[inline]
+    pub fn take(&mut self, key: &str) -> Option<&'a str> {
+        let (pair, rest) = self.pairs.split_first()?;
+        if !pair.key.is(self.text, key) {
+            return None;
+        }
+        self.pairs = rest;
+        Some(pair.value.of(self.text))
+    }
+
+    /// Whether all were taken.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+}
 
 /// Iterator over the pairs of [`Fields`].
 pub struct Iter<'a> {

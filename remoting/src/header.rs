@@ -26,7 +26,7 @@
 
 use thiserror::Error;
 
-use crate::Fields;
+use crate::{Fields, word};
 
 /// Reads a typed header out of the fields of a command. Unknown fields are ignored.
 pub trait DecodeHeader<'a>: Sized {
@@ -63,6 +63,11 @@ pub trait FieldSink {
     /// The same for a value that stands in JSON as it is, such as a number.
     fn put_plain(&mut self, key: &str, value: &str) {
         self.put(key, value);
+    }
+
+    /// The same for bytes of ASCII that stand in JSON as they are, such as hexadecimal digits.
+    fn put_plain_bytes(&mut self, key: &str, value: &[u8]) {
+        self.put_bytes(key, value);
     }
 
     /// The same for text of which nobody has looked whether it is UTF-8, nearly always ASCII; other bytes are left out.
@@ -137,11 +142,18 @@ impl<'a> FieldValue<'a> for bool {
 macro_rules! integer_field {
     ($($type:ty: $expected:literal),*) => {$(
         impl<'a> FieldValue<'a> for $type {
+            #[inline]
             fn read(field: &'static str, text: &'a str) -> Result<Self, HeaderError> {
-                if let Some(number) = digits(text.as_bytes(), <$type>::MAX.ilog10()) {
-                    return Ok(number as Self);
+                #[inline(never)]
+                fn longer(field: &'static str, text: &str) -> Result<$type, HeaderError> {
+                    let number = digits(text.as_bytes(), <$type>::MAX.ilog10()).map(|number| number as $type);
+                    number.map_or_else(|| text.parse().map_err(|_| HeaderError::malformed(field, $expected, text)), Ok)
                 }
-                text.parse().map_err(|_| HeaderError::malformed(field, $expected, text))
+                // as most numbers of a request
+                match text.as_bytes() {
+                    [digit @ b'0'..=b'9'] => Ok(Self::from(digit - b'0')),
+                    _ => longer(field, text),
+                }
             }
 
             fn write(&self, field: &str, fields: &mut impl FieldSink) {
@@ -152,14 +164,19 @@ macro_rules! integer_field {
 }
 
 /// A number of at least one and at most so many digits, without a sign, as nearly all are.
-#[inline]
 fn digits(text: &[u8], most: u32) -> Option<u64> {
     if text.is_empty() || text.len() > most as usize {
         return None;
     }
     let mut number = 0;
     let mut are_digits = true;
-    for byte in text {
+    let (eights, rest) = text.as_chunks();
+    for eight in eights {
+        let (eight, are_eight) = word::eight_digits(*eight);
+        are_digits &= are_eight;
+        number = u64::wrapping_add(u64::wrapping_mul(number, 100_000_000), eight);
+    }
+    for byte in rest {
         let digit = byte.wrapping_sub(b'0');
         are_digits &= digit < 10;
         // what overflows is none
@@ -193,15 +210,23 @@ macro_rules! header {
     (@absent $key:literal $default:expr) => { Ok($default) };
 
     (@decode $fields:ident $($name:ident = $key:literal $([$default:expr])?,)*) => {{
-        $(let mut $name = None;)*
-        for (key, value) in $fields.iter_bytes() {
-            // Names of one letter, as those of sends: a choice among numbers is a jump, where texts are compared in turn.
-            let letter = if let [letter] = key { *letter } else { 0 };
-            let is = |name: &str| if name.len() == 1 { letter == name.as_bytes()[0] } else { key == name.as_bytes() };
-            $(if is($key) {
-                $name = Some($crate::header::FieldValue::read($key, value)?);
-            } else)* {
-                // another header's
+        // Nearly all write them in the order in which they stand here.
+        let mut fields = $fields.in_order();
+        $(let mut $name = match fields.take($key) {
+            Some(value) => Some($crate::header::FieldValue::read($key, value)?),
+            None => None,
+        };)*
+        if !fields.is_empty() {
+            // In another order, or among others: the last one of a name counts.
+            for (key, value) in $fields.iter_bytes() {
+                // Names of one letter, as those of sends: a choice among numbers is a jump, where texts are compared in turn.
+                let letter = if let [letter] = key { *letter } else { 0 };
+                let is = |name: &str| if name.len() == 1 { letter == name.as_bytes()[0] } else { key == name.as_bytes() };
+                $(if is($key) {
+                    $name = Some($crate::header::FieldValue::read($key, value)?);
+                } else)* {
+                    // another header's
+                }
             }
         }
         Ok(Self {
@@ -278,6 +303,34 @@ mod tests {
             [("level", "-9"), ("x", "y"), ("unit", "TRUE"), ("queueId", "3"), ("topic", "")].into_iter().collect();
         let header = Sample::decode(&fields).unwrap();
         assert_eq!(header, Sample { topic: "", queue_id: 3, unit: Some(true), level: -9 });
+    }
+
+    #[test]
+    fn takes_the_last_of_a_name_and_tells_of_the_first_fault() {
+        let of = |fields: &[(&str, &str)]| Sample::decode(&fields.iter().copied().collect()).map(|header| header.level);
+        let all = [("topic", "T"), ("queueId", "3"), ("unit", "true"), ("level", "5")];
+        assert_eq!(of(&all), Ok(5));
+        assert_eq!(of(&[&all[..], &[("level", "6")]].concat()), Ok(6));
+        assert_eq!(
+            of(&[&all[..], &[("topic", "U"), ("level", "123456789012345678")]].concat()),
+            Ok(123_456_789_012_345_678)
+        );
+        for faulty in [[("queueId", "3x"), ("queueId", "3")], [("queueId", "3x"), ("level", "y")]] {
+            let error = of(&[&all[..1], &faulty].concat()).unwrap_err();
+            assert_eq!(error, HeaderError::malformed("queueId", "a 32-bit integer", "3x"));
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_standard_library_reads_them() {
+        let texts =
+            ["0", "9", "10", "-1", "+7", "", "00012345678", "2147483647", "2147483648", "12345678", "123456789"];
+        let more =
+            ["1234567x", "x2345678", "12345678x", "9223372036854775807", "9223372036854775808", "123456789012345678"];
+        for text in texts.into_iter().chain(more) {
+            assert_eq!(i32::read("x", text).ok(), text.parse().ok(), "{text}");
+            assert_eq!(i64::read("x", text).ok(), text.parse().ok(), "{text}");
+        }
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl From<Command> for StoredAnswer<'_> {
 /// look at first.
 impl EncodeHeader for Place<'_> {
     fn encode(&self, fields: &mut impl FieldSink) {
-        fields.put_bytes("msgId", self.id.text().as_bytes());
+        fields.put_plain_bytes("msgId", self.id.text().as_bytes());
         self.queue_id.write("queueId", fields);
         self.queue_offset.write("queueOffset", fields);
         if let Some(key) = &self.unique_key {

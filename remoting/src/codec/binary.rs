@@ -16,12 +16,11 @@ use crate::command::{Body, Command, Language};
 use crate::fields::{Pair, Span};
 
 pub(super) fn decode(header: &[u8]) -> Result<Command, DecodeError> {
-    let mut reader = Reader { bytes: header, at: 0 };
-    let code = i32::from(i16::from_be_bytes(reader.array("code")?));
-    let [language] = reader.array("language")?;
-    let version = i32::from(i16::from_be_bytes(reader.array("version")?));
-    let opaque = i32::from_be_bytes(reader.array("opaque")?);
-    let flag = i32::from_be_bytes(reader.array("flag")?);
+    let Some(numbers) = header.first_chunk::<NUMBERS>() else { return Err(cut(header)) };
+    let two = |at: usize| i32::from(i16::from_be_bytes([numbers[at], numbers[at + 1]]));
+    let four = |at: usize| two(at) << 16 | two(at + 2) & 0xFFFF;
+    let (code, language, version, opaque, flag) = (two(0), numbers[2], two(3), four(5), four(9));
+    let mut reader = Reader { bytes: header, at: NUMBERS };
     let remark_length = reader.length("remark length")?;
     let remark = reader.slice(remark_length, "remark")?;
     let remark = (!remark.is_empty()).then(|| Cow::Owned(String::from_utf8_lossy(remark).into_owned()));
@@ -32,50 +31,77 @@ pub(super) fn decode(header: &[u8]) -> Result<Command, DecodeError> {
     Ok(Command { code, language, version, opaque, flag, remark, fields, body: Body::default() })
 }
 
+/// The error for a header that ends within its numbers.
+#[cold]
+fn cut(header: &[u8]) -> DecodeError {
+    let parts = [(0, "code"), (2, "language"), (3, "version"), (5, "opaque"), (9, "flag"), (NUMBERS, "")];
+    let (at, what) = parts.windows(2).find(|next| header.len() < next[1].0).map_or((0, "code"), |next| next[0]);
+    DecodeError::Header { at, what }
+}
+
 fn decode_fields(bytes: &[u8], start: usize) -> Result<Fields, DecodeError> {
-    // All at once, and what is no text, which are the lengths, as zeros.
+    let mut is_whole = false;
     let plain = Fields::of_bytes(|text, pairs| {
         text.extend_from_slice(bytes);
-        for_each_field(bytes, start, |at, key, value| {
-            let value_at = at + KEY_LENGTH + key.len() + VALUE_LENGTH;
-            text[at..at + KEY_LENGTH].fill(0);
-            text[value_at - VALUE_LENGTH..value_at].fill(0);
-            if is_kept(key, value) {
-                pairs
-                    .push(Pair { key: Span::new(at + KEY_LENGTH, key.len()), value: Span::new(value_at, value.len()) });
-            }
-        })
-    })?;
-    if let Some(fields) = plain {
-        return Ok(fields);
+        is_whole = find_fields(text, pairs).is_some();
+    });
+    match plain {
+        Some(fields) if is_whole => Ok(fields),
+        _ => decode_strange(bytes, start),
     }
-    // Java reads malformed UTF-8 as replacement characters.
+}
+
+/// Finds the fields in a copy of them. What is no text, which are the lengths, becomes ASCII. `None` where a field is cut.
+#[inline]
+fn find_fields(text: &mut [u8], pairs: &mut Vec<Pair>) -> Option<()> {
+    let mut at = 0;
+    while at < text.len() {
+        let (key_length, value_length) = if let Some([0, 1, _, a, b, c, d, _]) = text[at..].first_chunk() {
+            // names of one letter, as those of sends
+            (1, u32::from_be_bytes([*a, *b, *c, *d]))
+        } else {
+            let key_length = u16::from_be_bytes(*text[at..].first_chunk()?);
+            let behind = at + KEY_LENGTH + usize::from(key_length);
+            (key_length, u32::from_be_bytes(*text.get(behind..)?.first_chunk()?))
+        };
+        let key = Span::new(at + KEY_LENGTH, key_length.into());
+        // What is negative in Java does not fit here.
+        let value = Span::new(key.end() + VALUE_LENGTH, usize::try_from(value_length).ok()?);
+        if u32::from(key_length) & 0x8080 | value_length & 0x8080_8080 != 0 {
+            text[at..at + KEY_LENGTH].fill(0);
+            text[key.end()..key.end() + VALUE_LENGTH].fill(0);
+        }
+        at = value.end();
+        if key_length > 0 && value_length > 0 {
+            pairs.push(Pair { key, value });
+        }
+    }
+    (at == text.len()).then_some(())
+}
+
+/// Fields that are not all UTF-8, which Java reads as replacement characters; or that are cut.
+#[cold]
+fn decode_strange(bytes: &[u8], start: usize) -> Result<Fields, DecodeError> {
     let mut fields = Fields::with_memory();
-    for_each_field(bytes, start, |_, key, value| {
-        if is_kept(key, value) {
+    for_each_field(bytes, start, |key, value| {
+        // The reference reads a text without bytes as null and keeps no such entry.
+        if !key.is_empty() && !value.is_empty() {
             fields.push(&String::from_utf8_lossy(key), &String::from_utf8_lossy(value));
         }
     })?;
     Ok(fields)
 }
 
-/// The reference reads a text without bytes as null and keeps no such entry.
-fn is_kept(key: &[u8], value: &[u8]) -> bool {
-    !key.is_empty() && !value.is_empty()
-}
-
-/// Gives each field to `take`: where it begins, key and value. `start` is where the fields begin in the header.
-#[inline]
-fn for_each_field(bytes: &[u8], start: usize, mut take: impl FnMut(usize, &[u8], &[u8])) -> Result<(), DecodeError> {
+/// Gives key and value of each field to `take`. `start` is where the fields begin in the header.
+fn for_each_field(bytes: &[u8], start: usize, mut take: impl FnMut(&[u8], &[u8])) -> Result<(), DecodeError> {
     let mut reader = Reader { bytes, at: 0 };
     let mut read = || -> Result<(), DecodeError> {
         while reader.at < bytes.len() {
-            let at = reader.at;
             let key_length = u16::from_be_bytes(reader.array("field key length")?);
             let key = reader.slice(key_length.into(), "field key")?;
             let value_length = reader.length("field value length")?;
             let value = reader.slice(value_length, "field value")?;
-            take(at, key, value);
+            take(key, value);
         }
         Ok(())
     };
@@ -89,13 +115,15 @@ fn for_each_field(bytes: &[u8], start: usize, mut take: impl FnMut(usize, &[u8],
 pub(super) struct FieldsLength(usize);
 
 pub(super) fn begin(head: &Head<'_>, out: &mut Pieces<'_>) -> FieldsLength {
-    out.put(&(head.code as i16).to_be_bytes());
-    out.put(&[head.language.0]);
-    out.put(&(head.version as i16).to_be_bytes());
-    out.put(&head.opaque.to_be_bytes());
-    out.put(&head.flag.to_be_bytes());
     let remark = head.remark.unwrap_or_default();
-    out.put(&(remark.len() as u32).to_be_bytes());
+    out.put_all([
+        &(head.code as i16).to_be_bytes(),
+        &[head.language.0],
+        &(head.version as i16).to_be_bytes(),
+        &head.opaque.to_be_bytes(),
+        &head.flag.to_be_bytes(),
+        &(remark.len() as u32).to_be_bytes(),
+    ]);
     out.put_slice(remark.as_bytes());
     let place = out.place();
     out.put(&[0; 4]);
@@ -116,6 +144,8 @@ impl FieldsLength {
     }
 }
 
+/// Bytes of the numbers at the beginning.
+const NUMBERS: usize = 13;
 /// Bytes of the lengths of a field.
 const KEY_LENGTH: usize = 2;
 const VALUE_LENGTH: usize = 4;
@@ -161,10 +191,28 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_are_no_text_are_replaced_and_lengths_are_no_part_of_them() {
+        let header = |fields: &[u8]| [&HEADER[..13], &[0; 4], &(fields.len() as u32).to_be_bytes(), fields].concat();
+        // a length whose last byte and the value's first would be a character
+        let long = [&b"\0\x01a\0\0\0\xc3"[..], &[0xa9], &[b'x'; 0xc2]].concat();
+        let value = "\u{fffd}".to_owned() + &"x".repeat(0xc2);
+        assert_eq!(decode(&header(&long)).unwrap().field("a"), Some(value.as_str()));
+        let long = [&b"\0\x01a\0\0\0\xc3"[..], &[b'x'; 0xc3]].concat();
+        assert_eq!(decode(&header(&long)).unwrap().field("a"), Some("x".repeat(0xc3).as_str()));
+        let empty = decode(&header(b"\0\0\0\0\0\x01x\0\x01a\0\0\0\0\0\x01b\0\0\0\x01\xff")).unwrap();
+        assert_eq!(empty.fields, Some([("b", "\u{fffd}")].into_iter().collect()));
+        assert!(decode(&header(b"\0\x01a\xff\xff\xff\xff")).is_err());
+    }
+
+    #[test]
     fn a_cut_header_names_the_part_that_is_short() {
         for cut in 0..HEADER.len() {
             assert!(decode(&HEADER[..cut]).is_err(), "{cut}");
         }
+        for (length, at, what) in [(0, 0, "code"), (2, 2, "language"), (4, 3, "version"), (12, 9, "flag")] {
+            assert_eq!(decode(&HEADER[..length]), Err(DecodeError::Header { at, what }));
+        }
+        assert_eq!(decode(&HEADER[..14]), Err(DecodeError::Header { at: 13, what: "remark length" }));
         assert_eq!(decode(&HEADER[..20]), Err(DecodeError::Header { at: 18, what: "fields length" }));
     }
 

@@ -58,8 +58,8 @@ impl<'a> HeadWriter<'a> {
     /// Ends the head of a frame whose body has so many bytes; they must follow.
     pub(crate) fn finish(mut self, body: usize) {
         let (out, number) = match &self.form {
-            Form::Json(_) => {
-                json::end(&self.head, &mut self.pieces);
+            Form::Json(fields) => {
+                fields.end(&self.head, &mut self.pieces);
                 (self.pieces.pass_on(), Serialization::Json.number())
             }
             Form::Binary(length) => {
@@ -88,9 +88,14 @@ impl FieldSink for HeadWriter<'_> {
 
     #[inline]
     fn put_plain(&mut self, key: &str, value: &str) {
+        self.put_plain_bytes(key, value.as_bytes());
+    }
+
+    #[inline]
+    fn put_plain_bytes(&mut self, key: &str, value: &[u8]) {
         match &mut self.form {
-            Form::Json(fields) => fields.put_plain(&mut self.pieces, key, value.as_bytes()),
-            Form::Binary(_) => binary::put(&mut self.pieces, key, value.as_bytes()),
+            Form::Json(fields) => fields.put_plain(&mut self.pieces, key, value),
+            Form::Binary(_) => binary::put(&mut self.pieces, key, value),
         }
     }
 

@@ -45,7 +45,9 @@ impl Output {
         header.encode(&mut writer);
         writer.finish(body.len());
         self.length += self.tail.len() - before;
-        self.push_body(body);
+        if !body.is_empty() {
+            self.push_body(body);
+        }
     }
 
     fn push_body(&mut self, body: Body) {

@@ -29,15 +29,16 @@ pub struct InvalidMessageId(String);
 impl OffsetMessageId {
     /// The text form.
     pub fn text(&self) -> OffsetIdText {
-        let mut text = OffsetIdText { digits: [0; 56], length: 0 };
-        match self.store_host.ip() {
-            IpAddr::V4(ip) => text.push(ip.to_bits()),
-            IpAddr::V6(ip) => (0..4).rev().for_each(|word| text.push((ip.to_bits() >> (32 * word)) as u32)),
-        }
-        text.push(self.store_host.port().into());
-        text.push((self.offset >> 32) as u32);
-        text.push(self.offset as u32);
-        text
+        let place = [self.store_host.port().into(), (self.offset >> 32) as u32, self.offset as u32];
+        let mut digits = [0; 56];
+        let length = match self.store_host.ip() {
+            IpAddr::V4(ip) => put_words(&mut digits, [ip.to_bits(), place[0], place[1], place[2]]),
+            IpAddr::V6(ip) => {
+                let ip = |word: u32| (ip.to_bits() >> (32 * word)) as u32;
+                put_words(&mut digits, [ip(3), ip(2), ip(1), ip(0), place[0], place[1], place[2]])
+            }
+        };
+        OffsetIdText { digits, length }
     }
 }
 
@@ -58,19 +59,27 @@ impl OffsetIdText {
     pub fn as_bytes(&self) -> &[u8] {
         &self.digits[..self.length]
     }
+}
 
-    /// Appends eight digits, all at once.
-    fn push(&mut self, word: u32) {
-        let mut digits = u64::from(word);
-        digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF;
-        digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF;
-        digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F;
-        // 1 in each byte from 10 on
-        let letters = (digits + 6 * ONES) >> 4 & ONES;
-        let text = digits + u64::from(b'0') * ONES + letters * u64::from(b'A' - b'0' - 10);
-        self.digits[self.length..self.length + 8].copy_from_slice(&text.to_be_bytes());
-        self.length += 8;
+/// Writes words as hexadecimal digits behind one another; how many these are.
+#[inline]
+fn put_words<const N: usize>(digits: &mut [u8; 56], words: [u32; N]) -> usize {
+    for (eight, word) in digits.as_chunks_mut().0.iter_mut().zip(words) {
+        *eight = hex_word(word);
     }
+    8 * N
+}
+
+/// The eight hexadecimal digits of a word, all at once.
+#[inline]
+fn hex_word(word: u32) -> [u8; 8] {
+    let mut digits = u64::from(word);
+    digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF;
+    digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF;
+    digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F;
+    // 1 in each byte from 10 on
+    let letters = (digits + 6 * ONES) >> 4 & ONES;
+    (digits + u64::from(b'0') * ONES + letters * u64::from(b'A' - b'0' - 10)).to_be_bytes()
 }
 
 impl fmt::Display for OffsetMessageId {

@@ -3,28 +3,41 @@
 //! this one has nothing to say of errors.
 
 use std::borrow::Cow;
-use std::convert::Infallible;
+use std::ops::Range;
 
 use crate::command::{Command, Language};
 use crate::fields::{Fields, Pair, Span};
 use crate::json::text;
 
+/// Where in a header something stands. Of what comes twice the last one counts.
+#[derive(Default)]
+pub(super) struct Places {
+    /// The digits of the request's number.
+    pub(super) opaque: Range<usize>,
+    /// The fields, from behind the opening quote of the first key to behind the closing brace.
+    pub(super) fields: Range<usize>,
+}
+
 /// The command of a header; `None` for one that is written in another way, or is none.
-pub(super) fn decode(header: &[u8]) -> Option<Command> {
+pub(super) fn decode(header: &[u8]) -> Option<(Command, Places)> {
     let mut scanner = Scanner { bytes: header, at: 0 };
+    let mut places = Places::default();
     let mut command = Command::blank();
     scanner.word(b"{\"")?;
     loop {
         match scanner.peek()? {
             b'c' => command.code = scanner.named_integer(b"code\":")?,
-            b'e' => command.fields = Some(scanner.named_fields()?),
+            b'e' => command.fields = Some(scanner.named_fields(&mut places.fields)?),
             b'f' if scanner.word(AS_JAVA_WRITES).is_some() => {
                 (command.flag, command.language) = (0, Language::JAVA);
-                command.opaque = scanner.integer()?;
+                command.opaque = scanner.integer_at(&mut places.opaque)?;
             }
             b'f' => command.flag = scanner.named_integer(b"flag\":")?,
             b'l' => command.language = Language::from_name(scanner.named_text(b"language\":\"")?),
-            b'o' => command.opaque = scanner.named_integer(b"opaque\":")?,
+            b'o' => {
+                scanner.word(b"opaque\":")?;
+                command.opaque = scanner.integer_at(&mut places.opaque)?;
+            }
             b'r' => command.remark = Some(Cow::Owned(scanner.named_text(b"remark\":\"")?.to_owned())),
             b's' => drop(scanner.named_text(b"serializeTypeCurrentRPC\":\"")?),
             b'v' => command.version = scanner.named_integer(b"version\":")?,
@@ -32,14 +45,14 @@ pub(super) fn decode(header: &[u8]) -> Option<Command> {
         }
         if scanner.word(b",\"").is_none() {
             scanner.word(b"}")?;
-            return (scanner.at == header.len()).then_some(command);
+            return (scanner.at == header.len()).then_some((command, places));
         }
     }
 }
 
-struct Scanner<'a> {
-    bytes: &'a [u8],
-    at: usize,
+pub(super) struct Scanner<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
 }
 
 impl<'a> Scanner<'a> {
@@ -67,7 +80,14 @@ impl<'a> Scanner<'a> {
         self.integer()
     }
 
-    fn integer(&mut self) -> Option<i32> {
+    fn integer_at(&mut self, place: &mut Range<usize>) -> Option<i32> {
+        let start = self.at;
+        let number = self.integer()?;
+        *place = start..self.at;
+        Some(number)
+    }
+
+    pub(super) fn integer(&mut self) -> Option<i32> {
         let mut number: i64 = 0;
         let mut digits = 0;
         for byte in self.rest().iter().take(MOST_DIGITS) {
@@ -120,8 +140,9 @@ impl<'a> Scanner<'a> {
         }))
     }
 
-    fn named_fields(&mut self) -> Option<Fields> {
+    fn named_fields(&mut self, place: &mut Range<usize>) -> Option<Fields> {
         self.word(b"extFields\":{")?;
+        *place = self.at..self.at;
         if self.word(b"}").is_some() {
             return Some(Fields::with_memory());
         }
@@ -132,10 +153,10 @@ impl<'a> Scanner<'a> {
             text.extend_from_slice(inner.bytes);
             is_plain = inner.fields(text, pairs).is_some();
             text.truncate(inner.at);
-            Ok::<_, Infallible>(())
         });
-        self.at += inner.at;
-        read.ok().flatten().filter(|_| is_plain)
+        *place = self.at..self.at + inner.at;
+        self.at = place.end;
+        read.filter(|_| is_plain)
     }
 
     /// Reads fields, from behind the opening quote of the first key to behind the closing brace. `copy` is a copy of
@@ -228,6 +249,10 @@ mod tests {
 
     use super::super::read;
     use super::*;
+
+    fn decode(header: &[u8]) -> Option<Command> {
+        super::decode(header).map(|(command, _)| command)
+    }
 
     const SEND: &str = r#"{"code":310,"extFields":{"a":"g","b":"T\u00e4","i":"UNIQ_KEY\u0001A\u0002WAIT\u0001true\u0002","m":"false"},"flag":0,"language":"JAVA","opaque":2147483647,"remark":"","serializeTypeCurrentRPC":"JSON","version":513}"#;
 

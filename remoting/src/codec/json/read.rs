@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::plain;
+use super::again;
 use crate::Fields;
 use crate::codec::DecodeError;
 use crate::command::{Command, Language};
@@ -12,7 +12,7 @@ use crate::json::text;
 const MAX_DEPTH: usize = 64;
 
 pub(in crate::codec) fn decode(header: &[u8]) -> Result<Command, DecodeError> {
-    match plain::decode(header) {
+    match again::decode(header) {
         Some(command) => Ok(command),
         // Java reads malformed UTF-8 as replacement characters.
         None => general(&String::from_utf8_lossy(header)),

@@ -11,10 +11,15 @@ pub(in crate::codec) struct Fields {
 
 /// Writes the keys in the order in which the reference writes them, up to the fields.
 pub(in crate::codec) fn begin(head: &Head<'_>, out: &mut Pieces<'_>) -> Fields {
-    out.put(b"{\"code\":");
-    out.put_integer(head.code);
-    if head.has_fields {
-        out.put(b",\"extFields\":{");
+    if head.code == 0 && head.has_fields {
+        // nearly all answers
+        out.put(b"{\"code\":0,\"extFields\":");
+    } else {
+        out.put(b"{\"code\":");
+        out.put_integer(head.code);
+        if head.has_fields {
+            out.put(b",\"extFields\":");
+        }
     }
     Fields { is_empty: true }
 }
@@ -22,7 +27,7 @@ pub(in crate::codec) fn begin(head: &Head<'_>, out: &mut Pieces<'_>) -> Fields {
 impl Fields {
     /// Writes a field with any key.
     pub(in crate::codec) fn put_any(&mut self, out: &mut Pieces<'_>, key: &str, value: &str) {
-        out.put_slice(self.open_key());
+        out.put(&self.open_key());
         out.put_text(key);
         out.put(b"\":\"");
         out.put_text(value);
@@ -42,20 +47,29 @@ impl Fields {
     /// The same for key and value without anything to escape.
     #[inline]
     pub(in crate::codec) fn put_plain(&mut self, out: &mut Pieces<'_>, key: &str, value: &[u8]) {
-        out.put_all([self.open_key(), key.as_bytes(), b"\":\"", value, b"\""]);
+        out.put_all([&self.open_key(), key.as_bytes(), b"\":\"", value, b"\""]);
     }
 
+    /// What stands before a key: two bytes always.
     #[inline]
-    fn open_key(&mut self) -> &'static [u8] {
-        if std::mem::take(&mut self.is_empty) { b"\"" } else { b",\"" }
+    fn open_key(&mut self) -> [u8; 2] {
+        if std::mem::take(&mut self.is_empty) { *b"{\"" } else { *b",\"" }
+    }
+
+    /// Writes what stands behind the fields.
+    pub(in crate::codec) fn end(&self, head: &Head<'_>, out: &mut Pieces<'_>) {
+        if head.has_fields {
+            if self.is_empty {
+                out.put(b"{");
+            }
+            out.put(b"}");
+        }
+        end(head, out);
     }
 }
 
-/// Writes what stands behind the fields.
-pub(in crate::codec) fn end(head: &Head<'_>, out: &mut Pieces<'_>) {
-    if head.has_fields {
-        out.put(b"}");
-    }
+/// Writes the keys behind the fields.
+fn end(head: &Head<'_>, out: &mut Pieces<'_>) {
     if let Head { language: Language::JAVA, flag: FLAG_RESPONSE, remark: None, version: VERSION_5_5_0, .. } = head {
         // nearly all answers
         out.put(b",\"flag\":1,\"language\":\"JAVA\",\"opaque\":");
