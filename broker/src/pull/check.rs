@@ -6,7 +6,6 @@ use std::sync::Arc;
 use apogee_remoting::protocol::group::SubscriptionGroupConfig;
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::subscription::SubscriptionData;
-use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
 
@@ -15,7 +14,7 @@ use super::{PullFilter, TagFilter};
 use crate::Broker;
 use crate::answer::{Refusal, SEE_FAQ};
 use crate::filter::{self, SQL92, is_tag_type};
-use crate::topic::PERM_READ;
+use crate::topic::{PERM_READ, Topic};
 
 /// Bit of a pull's `sysFlag`: the offset of the last consumed message comes with it.
 pub(super) const FLAG_COMMIT_OFFSET: i32 = 0x1;
@@ -28,7 +27,7 @@ const FLAG_SUBSCRIPTION: i32 = 0x4;
 pub(super) struct Pull<'a> {
     pub(super) header: PullMessageRequestHeader<'a>,
     pub(super) group: Arc<SubscriptionGroupConfig>,
-    pub(super) topic: Arc<TopicConfig>,
+    pub(super) topic: Arc<Topic>,
     pub(super) filter: PullFilter,
 }
 

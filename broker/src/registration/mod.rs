@@ -118,7 +118,7 @@ async fn register(broker: &Arc<Broker>, only: Option<&str>, calls: &mut JoinSet<
     while calls.try_join_next().is_some() {}
     // One that is gone again is told with all the others.
     let only = only.and_then(|topic| broker.topics.get(topic));
-    let request = request(broker, only.as_deref());
+    let request = request(broker, only.as_deref().map(|topic| &**topic));
     let (ends, mut all_ended) = mpsc::channel::<()>(1);
     for server in &*broker.name_servers.addresses() {
         let call = register_with(Arc::clone(broker), server.clone(), request.clone(), only.is_some());

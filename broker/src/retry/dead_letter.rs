@@ -9,7 +9,7 @@ use apogee_remoting::protocol::topic::TopicConfig;
 
 use super::max_reconsume_times;
 use crate::answer::{Refusal, SEE_FAQ};
-use crate::topic::{PERM_READ, PERM_WRITE};
+use crate::topic::{PERM_READ, PERM_WRITE, Topic};
 use crate::{Broker, names};
 
 /// The queue of a topic of dead letters, which has one.
@@ -25,7 +25,7 @@ pub(crate) fn for_send(
     broker: &Broker,
     version: i32,
     message: &SendMessageRequestHeader<'_>,
-) -> Result<Option<Arc<TopicConfig>>, Refusal> {
+) -> Result<Option<Arc<Topic>>, Refusal> {
     let Some(group) = message.topic.strip_prefix(names::RETRY_PREFIX) else { return Ok(None) };
     let config = group_config(broker, group)?;
     let max = max_reconsume_times(version, message.max_reconsume_times, config.retry_max_times);
@@ -42,7 +42,7 @@ pub(super) fn group_config(broker: &Broker, group: &str) -> Result<Arc<Subscript
 }
 
 /// The topic of a group's dead letters, created where there is none.
-pub(super) fn topic(broker: &Broker, group: &str) -> Result<Arc<TopicConfig>, Refusal> {
+pub(super) fn topic(broker: &Broker, group: &str) -> Result<Arc<Topic>, Refusal> {
     let (topic, saving) = broker.topics.get_or_create(TopicConfig {
         topic_name: names::dlq_topic(group),
         read_queue_nums: QUEUE + 1,

@@ -15,7 +15,7 @@ use apogee_store::AppendError;
 
 use super::{dead_letter, max_reconsume_times};
 use crate::answer::{Answer, Refusal};
-use crate::topic::{PERM_READ, PERM_WRITE, SYS_FLAG_UNIT_SUB};
+use crate::topic::{PERM_READ, PERM_WRITE, SYS_FLAG_UNIT_SUB, Topic};
 use crate::{Broker, names};
 
 /// The delay level of the first retry, where the broker is to choose; one more for each retry before.
@@ -75,7 +75,7 @@ pub(crate) fn send_back(broker: &Broker, request: &Command) -> Answer {
 
 /// Where a message goes.
 struct Target {
-    topic: Arc<TopicConfig>,
+    topic: Arc<Topic>,
     queue_id: i32,
     /// 0 for a dead letter.
     delay_level: i32,
@@ -85,7 +85,7 @@ fn retry_topic(
     broker: &Broker,
     group: &SubscriptionGroupConfig,
     header: &ConsumerSendMsgBackRequestHeader<'_>,
-) -> Result<Arc<TopicConfig>, Refusal> {
+) -> Result<Arc<Topic>, Refusal> {
     let (topic, saving) = broker.topics.get_or_create(TopicConfig {
         topic_name: names::retry_topic(header.group),
         read_queue_nums: group.retry_queue_nums,

@@ -87,7 +87,7 @@ pub(super) fn send(
     let (Some(first), Some(last)) = (appended.first(), appended.last()) else {
         return Err(illegal("the batch holds no message".to_owned()).into());
     };
-    broker.stats.stored(message.topic, appended.len(), appended.iter().map(|one| one.size).sum());
+    topic.count_stored(&broker.stats, appended.len(), appended.iter().map(|one| one.size).sum());
     let mut ids = Vec::with_capacity(appended.len() * 33);
     for one in &appended {
         if !ids.is_empty() {

@@ -10,12 +10,12 @@ use apogee_remoting::server::Peer;
 
 use super::NotStored;
 use crate::answer::{Refusal, SEE_FAQ};
-use crate::topic::{PERM_INHERIT, PERM_READ, PERM_WRITE, SYS_FLAG_UNIT, SYS_FLAG_UNIT_SUB};
+use crate::topic::{PERM_INHERIT, PERM_READ, PERM_WRITE, SYS_FLAG_UNIT, SYS_FLAG_UNIT_SUB, Topic};
 use crate::{Broker, names};
 
 /// Where a message goes.
 pub(super) struct Destination {
-    pub(super) topic: Arc<TopicConfig>,
+    pub(super) topic: Arc<Topic>,
     /// Whether this message made the topic.
     pub(super) is_new: bool,
 }
@@ -40,9 +40,11 @@ pub(super) fn check(
         let remark = "broker unable to service, until its configured start time";
         return refuse(ResponseCode::SYSTEM_ERROR, remark.to_owned());
     }
-    names::check_topic(topic).map_err(|remark| Refusal::new(ResponseCode::INVALID_PARAMETER, remark))?;
-    if names::is_closed_to_senders(topic) {
-        return refuse(ResponseCode::NO_PERMISSION, format!("Sending message to topic[{topic}] is forbidden."));
+    if !known.as_ref().is_some_and(|known| known.is_open) {
+        names::check_topic(topic).map_err(|remark| Refusal::new(ResponseCode::INVALID_PARAMETER, remark))?;
+        if names::is_closed_to_senders(topic) {
+            return refuse(ResponseCode::NO_PERMISSION, format!("Sending message to topic[{topic}] is forbidden."));
+        }
     }
     let is_new = known.is_none();
     let config = match known {
@@ -87,7 +89,7 @@ fn create(
     broker: &Broker,
     settings: &BrokerSettings,
     message: &SendMessageRequestHeader<'_>,
-) -> Result<Arc<TopicConfig>, Refusal> {
+) -> Result<Arc<Topic>, Refusal> {
     let topic = message.topic;
     let is_retry = topic.starts_with(names::RETRY_PREFIX);
     let sys_flag = match (message.unit_mode == Some(true), is_retry) {

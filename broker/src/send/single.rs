@@ -65,6 +65,8 @@ pub(super) fn send<'a>(
     {
         target = (names::SCHEDULE_TOPIC, queue);
     }
+    // not the place of another topic where it waits first
+    let is_own = target == (message.topic, queue_id);
     let body = request.body.contiguous();
     let draft = Draft {
         topic: target.0,
@@ -86,17 +88,21 @@ pub(super) fn send<'a>(
         None => {
             let unique_key = marks.unique_key.or_else(|| properties.view().get(key::UNIQ_KEY));
             let marks = Marks { unique_key, ..marks };
-            if waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush {
-                // as its answer does
-                broker.store.append_awaited(&draft, &marks)
-            } else {
-                broker.store.append_marked(&draft, &marks)
-            }
+            let queue =
+                if is_own { topic.queue(&broker.store, queue_id) } else { broker.store.queue(target.0, target.1) };
+            // as its answer waits
+            let is_awaited = waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush;
+            queue.and_then(|queue| broker.store.append_to(queue, &draft, &marks, is_awaited))
         }
         Some(count) => broker.store.append_inner_batch(&draft, count),
     };
     let appended = appended.map_err(|error| refusal::refusal(broker, settings, &error))?;
-    broker.stats.stored(target.0, batch.map_or(1, |count| count as usize), appended.size);
+    let messages = batch.map_or(1, |count| count as usize);
+    if is_own {
+        topic.count_stored(&broker.stats, messages, appended.size);
+    } else {
+        broker.stats.stored(target.0, messages, appended.size);
+    }
     if target.0 == names::HALF_TOPIC {
         broker.transactions.metrics.add(message.topic, 1, appended.store_timestamp);
     }

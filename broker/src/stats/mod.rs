@@ -1,6 +1,7 @@
 //! What the broker counts, and the requests that ask for it.
 
 mod consume;
+mod kept;
 mod put_times;
 mod recent;
 mod runtime;
@@ -9,6 +10,7 @@ mod topic;
 mod traffic;
 mod view;
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -18,6 +20,7 @@ use apogee_store::NameMap;
 use apogee_store::light::{LIGHT_PREFIX, is_light};
 
 pub(crate) use consume::{consume, consume_all};
+pub(crate) use kept::KeptTraffic;
 pub(crate) use recent::tick;
 pub(crate) use runtime::info as runtime_info;
 pub(crate) use time_span::time_span;
@@ -37,7 +40,7 @@ pub(crate) struct Stats {
     /// Whether all light queues, of which there may be very many, are counted as one, and so are their groups.
     light_as_one: bool,
     /// What was stored, by topic.
-    stored: NameMap<Traffic>,
+    stored: NameMap<Arc<Traffic>>,
     /// What was pulled, by group and topic.
     pulled: NameMap<NameMap<Traffic>>,
     /// What was given back, by group and topic.
@@ -69,16 +72,27 @@ impl Stats {
 
     /// Counts messages that were stored.
     pub(crate) fn stored(&self, topic: &str, messages: usize, bytes: usize) {
+        self.stored_with(&KeptTraffic::default(), topic, messages, bytes);
+    }
+
+    /// The same for one who keeps the topic's counters.
+    pub(crate) fn stored_with(&self, kept: &KeptTraffic, topic: &str, messages: usize, bytes: usize) {
         let amount = (messages, bytes, 1);
         self.all_stored.count(amount);
-        add(&self.stored, self.counted(topic), amount);
+        kept.count(amount, || self.traffic_of(topic));
+    }
+
+    fn traffic_of(&self, topic: &str) -> Arc<Traffic> {
+        let topic = self.counted(topic);
+        let known = self.stored.get(topic).map(|traffic| Arc::clone(&traffic));
+        known.unwrap_or_else(|| Arc::clone(&self.stored.entry(Arc::from(topic)).or_default()))
     }
 
     /// Counts messages that were stored one by one.
     pub(crate) fn stored_each(&self, topic: &str, messages: usize, bytes: usize) {
         let amount = (messages, bytes, messages);
         self.all_stored.count(amount);
-        add(&self.stored, self.counted(topic), amount);
+        self.traffic_of(topic).count(amount);
     }
 
     /// Counts messages that a group pulled.
@@ -147,11 +161,9 @@ impl Stats {
 
     /// How many messages came and went that are not of a system topic.
     pub(crate) fn messages_of_users(&self, is_system: impl Fn(&str) -> bool) -> [u64; 2] {
-        let sum = |topics: &NameMap<Traffic>| -> u64 {
-            topics.iter().filter(|topic| !is_system(topic.key())).map(|topic| topic.counts().messages).sum()
-        };
         let [put, got] = self.of_removed.each_ref().map(|count| count.load(Ordering::Relaxed));
-        [put + sum(&self.stored), got + self.pulled.iter().map(|topics| sum(&topics)).sum::<u64>()]
+        let got = got + self.pulled.iter().map(|topics| messages_of(&topics, &is_system)).sum::<u64>();
+        [put + messages_of(&self.stored, &is_system), got]
     }
 
     /// Forgets a group.
@@ -166,15 +178,21 @@ impl Stats {
 
     /// Forgets a topic.
     pub(crate) fn remove_topic(&self, topic: &str) {
-        let of_removed =
-            |removed: Option<(Arc<str>, Traffic)>| removed.map_or(0, |(_, traffic)| traffic.counts().messages);
-        let put = of_removed(self.stored.remove(topic));
-        let got = self.pulled.iter().map(|topics| of_removed(topics.remove(topic))).sum();
+        let put = self.stored.remove(topic).map_or(0, |(_, traffic)| {
+            traffic.set_gone();
+            traffic.counts().messages
+        });
+        let got = |topics: &NameMap<Traffic>| topics.remove(topic).map_or(0, |(_, traffic)| traffic.counts().messages);
+        let got = self.pulled.iter().map(|topics| got(&topics)).sum();
         self.given_back.iter().for_each(|topics| drop(topics.remove(topic)));
         for (count, removed) in self.of_removed.iter().zip([put, got]) {
             count.fetch_add(removed, Ordering::Relaxed);
         }
     }
+}
+
+fn messages_of<T: Borrow<Traffic>>(topics: &NameMap<T>, is_system: impl Fn(&str) -> bool) -> u64 {
+    topics.iter().filter(|topic| !is_system(topic.key())).map(|topic| topic.value().borrow().counts().messages).sum()
 }
 
 fn add_of_group(by_group: &NameMap<NameMap<Traffic>>, group: &str, topic: &str, amount: Amount) {
@@ -216,6 +234,19 @@ mod tests {
         assert_eq!(totals(), [8, 6]);
         stats.pulled("G", "U", 5, 50);
         assert_eq!(totals(), [8, 11]);
+    }
+
+    #[test]
+    fn who_keeps_counters_finds_those_of_a_topic_made_anew() {
+        let (stats, kept) = (Stats::new(false), KeptTraffic::default());
+        for made in 0..3 {
+            stats.stored_with(&kept, "T", 4, 100);
+            stats.stored_with(&kept, "T", 4, 100);
+            stats.stored("T", 2, 100);
+            assert_eq!(stats.stored.get("T").map(|traffic| traffic.counts().messages), Some(10));
+            assert_eq!(stats.messages_of_users(|_| false)[0], 10 * (made + 1));
+            stats.remove_topic("T");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Counters that also tell how fast they grow.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -43,6 +43,8 @@ pub(super) struct Traffic {
     bytes: AtomicU64,
     /// How often something was added.
     calls: AtomicU64,
+    /// Nobody asks for these counters any more.
+    gone: AtomicBool,
     /// The counters from time to time, by span.
     samples: [Mutex<VecDeque<(i64, Counts)>>; 3],
 }
@@ -63,6 +65,15 @@ impl Traffic {
         self.messages.fetch_add(messages as u64, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.calls.fetch_add(calls as u64, Ordering::Relaxed);
+    }
+
+    /// Lets who keeps these counters look for others.
+    pub(super) fn set_gone(&self) {
+        self.gone.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
     }
 
     pub(super) fn counts(&self) -> Counts {

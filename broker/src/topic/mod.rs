@@ -1,5 +1,6 @@
 //! Topics: their table, how they come to be, and the requests about them.
 
+mod entry;
 mod requests;
 mod system;
 mod table;
@@ -7,6 +8,7 @@ mod table;
 use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_store::QueueKind;
 
+pub(crate) use entry::Topic;
 pub(crate) use requests::{clean_unused, delete, get, get_all, own, page_start, update, update_list};
 pub(crate) use system::is_system_topic;
 pub(crate) use table::TopicTable;

@@ -10,7 +10,7 @@ use apogee_remoting::protocol::topic::{TopicConfig, TopicConfigSerializeWrapper}
 use apogee_store::light::is_light;
 use apogee_store::{QueueKind, QueueKinds};
 
-use super::{PERM_INHERIT, PERM_READ, PERM_WRITE, queue_kind, system};
+use super::{PERM_INHERIT, PERM_READ, PERM_WRITE, Topic, queue_kind, system};
 use crate::attributes;
 use crate::clock::Clock;
 use crate::registration::TopicChanges;
@@ -19,7 +19,7 @@ use crate::saved_table::{Entries, SaveError, SavedTable, Saving};
 /// All topics. The name servers are told of every change. Clones are the same table.
 #[derive(Clone)]
 pub(crate) struct TopicTable {
-    topics: Arc<SavedTable<TopicConfig>>,
+    topics: Arc<SavedTable<Topic>>,
     /// Told of every change: the name servers have to learn of it.
     changes_to_tell: Arc<TopicChanges>,
     /// Whether every light queue counts as a topic (enableLmq). None of them is in the table.
@@ -37,17 +37,17 @@ impl TopicTable {
     ) -> Self {
         let saved_topics = saved.topic_config_table.into_values();
         let topics = system::topics(settings).into_iter().chain(saved_topics);
-        let named = topics.map(|config| (config.topic_name.clone(), config));
+        let named = topics.map(|config| (config.topic_name.clone(), Topic::from(config)));
         let changes = Arc::clone(&changes_to_tell);
         let encode = |version, topics| json::to_vec_pretty(&wrapped(version, topics));
         let topics = SavedTable::new(file, saved.data_version, named, clock, encode, move |topic| changes.note(topic));
         Self { topics, changes_to_tell, has_light: settings.store.enable_lmq }
     }
 
-    /// The configuration of a topic.
-    pub(crate) fn get(&self, topic: &str) -> Option<Arc<TopicConfig>> {
+    /// A topic.
+    pub(crate) fn get(&self, topic: &str) -> Option<Arc<Topic>> {
         if self.has_light && is_light(topic) {
-            return Some(Arc::new(light(topic)));
+            return Some(Arc::new(Topic::passing(light(topic))));
         }
         self.topics.get(topic)
     }
@@ -65,7 +65,7 @@ impl TopicTable {
         model: &str,
         queues: i32,
         sys_flag: i32,
-    ) -> Option<(Arc<TopicConfig>, Saving)> {
+    ) -> Option<(Arc<Topic>, Saving)> {
         let Some(model) = self.get(model).filter(|model| model.perm & PERM_INHERIT != 0) else {
             tracing::warn!(topic, model, "a topic is not created: its model does not exist or may not be inherited");
             return None;
@@ -83,7 +83,7 @@ impl TopicTable {
     }
 
     /// The topic, created as given if it is not there yet.
-    pub(crate) fn get_or_create(&self, wanted: TopicConfig) -> (Arc<TopicConfig>, Saving) {
+    pub(crate) fn get_or_create(&self, wanted: TopicConfig) -> (Arc<Topic>, Saving) {
         if let Some(config) = self.get(&wanted.topic_name) {
             return (config, Saving::nothing());
         }
@@ -91,7 +91,7 @@ impl TopicTable {
         if let Some(config) = topics.get(&wanted.topic_name) {
             return (config, Saving::nothing());
         }
-        let (name, config) = (wanted.topic_name.clone(), Arc::new(wanted));
+        let (name, config) = (wanted.topic_name.clone(), Arc::new(Topic::from(wanted)));
         let saving = topics.change([(name, Some(Arc::clone(&config)))]);
         (config, saving)
     }
@@ -112,7 +112,7 @@ impl TopicTable {
             let current = topics.get(&config.topic_name);
             let current = current.as_ref().map(|old| &old.attributes);
             config.attributes = attributes::alter(attributes::TOPIC, current, &config.attributes)?;
-            altered.push((config.topic_name.clone(), Some(Arc::new(config))));
+            altered.push((config.topic_name.clone(), Some(Arc::new(Topic::from(config)))));
         }
         Ok(topics.change(altered))
     }
@@ -124,7 +124,7 @@ impl TopicTable {
         let marked: Vec<_> = others
             .map(|config| {
                 let marked = TopicConfig { order, ..TopicConfig::clone(&config) };
-                (config.topic_name.clone(), Some(Arc::new(marked)))
+                (config.topic_name.clone(), Some(Arc::new(Topic::from(marked))))
             })
             .collect();
         if marked.is_empty() { Saving::nothing() } else { topics.change(marked) }
@@ -141,7 +141,8 @@ impl TopicTable {
 
     /// Becomes a copy of another broker's table.
     pub(crate) fn take_over(&self, theirs: TopicConfigSerializeWrapper) -> Saving {
-        self.topics.lock().become_copy(theirs.data_version, theirs.topic_config_table)
+        let topics = theirs.topic_config_table.into_iter().map(|(name, config)| (name, Topic::from(config)));
+        self.topics.lock().become_copy(theirs.data_version, topics.collect())
     }
 
     /// Makes a new version of the table as it is, because what is told of every topic changed. For a thread that may wait.
@@ -196,7 +197,7 @@ fn light(topic: &str) -> TopicConfig {
 }
 
 /// In the form of the file and of the wire.
-fn wrapped(data_version: DataVersion, topics: Entries<TopicConfig>) -> TopicConfigSerializeWrapper {
-    let named = topics.into_iter().map(|(name, config)| (name.to_string(), Arc::unwrap_or_clone(config)));
+fn wrapped(data_version: DataVersion, topics: Entries<Topic>) -> TopicConfigSerializeWrapper {
+    let named = topics.into_iter().map(|(name, topic)| (name.to_string(), TopicConfig::clone(&topic)));
     TopicConfigSerializeWrapper { data_version, topic_config_table: named.collect() }
 }

@@ -192,10 +192,7 @@ fn the_end_of_a_file_meets_the_zeros_written_ahead() {
             at += record.size();
         }
         let rest = SIZE - at;
-        assert!(
-            rest < 8 || matches!(Entry::read(&file[at..]), Ok(Entry::Blank(size)) if size == rest),
-            "{start}"
-        );
+        assert!(rest < 8 || matches!(Entry::read(&file[at..]), Ok(Entry::Blank(size)) if size == rest), "{start}");
         assert!(file[(at + 8).min(SIZE)..].iter().all(|byte| *byte == 0), "{start}");
     }
     assert_eq!(bodies(&fixture.open_sized(RecoverFrom::default(), synced(), SIZE)).len(), sent);

@@ -53,6 +53,8 @@ pub struct Queue {
     takes_bit_maps: bool,
     /// On the list of queues to flush.
     dirty: AtomicBool,
+    /// Out of the table: whoever kept it looks for the topic's queue of this number again.
+    gone: AtomicBool,
     state: Mutex<State>,
     /// First offset whose record the log still has.
     min: AtomicI64,
@@ -96,16 +98,19 @@ pub(super) struct State {
     /// How often its files were dropped.
     dropped: u32,
     /// A unit that would leave a gap, held with its bit map until the next one shows whether the gap is real.
-    ahead: Option<(Entry, Vec<u8>)>,
+    ahead: Option<Held>,
     /// A unit at an offset that the queue has passed, of a record behind its last one: held with its bit map until the next
     /// one shows whether the queue begins anew, or a number in one record is damaged.
-    behind: Option<(Entry, Vec<u8>)>,
+    behind: Option<Held>,
     /// The offset and the physical offset behind the last unit that is on disk.
     durable: (i64, i64),
     /// What it has may be left of a former end of the log: its records are no longer there to tell.
     is_unproven: bool,
     deleted: bool,
 }
+
+/// Rare, and so apart: what each unit touches lies together.
+type Held = Box<(Entry, Vec<u8>)>;
 
 impl Queue {
     pub(super) fn new(
@@ -125,6 +130,7 @@ impl Queue {
             kind,
             takes_bit_maps: extension.as_ref().is_some_and(Extension::is_written),
             dirty: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
             state: Mutex::default(),
             min: AtomicI64::new(kind.min_of_empty()),
             topic,
@@ -156,6 +162,17 @@ impl Queue {
     /// Whether bit maps are wanted with new units.
     pub fn takes_bit_maps(&self) -> bool {
         self.takes_bit_maps
+    }
+
+    /// Whether the topic was deleted since: another queue has its name now, or will have. Who keeps a queue asks before each use,
+    /// as one who does not looks for it.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+
+    /// Lets everyone who keeps it know that it is leaving the table.
+    pub(super) fn set_gone(&self) {
+        self.gone.store(true, Ordering::Release);
     }
 
     /// First offset whose record the commit log still has; the maximum when it has none of them. -1 for a batch queue that
@@ -284,16 +301,24 @@ impl Queue {
     }
 
     /// Writes gathered units to their files, and syncs these when at least `least_pages` pages of 4 KiB wait for it
-    /// or `least_pages` is 0.
+    /// or `least_pages` is 0. A few units stay in memory where there is no sync and they have `room`, of which they take: one
+    /// system call then writes more of them.
     ///
     /// # Errors
     /// Writing or syncing failed. After a failed sync what was written counts as never synced.
-    pub(super) fn flush(&self, least_pages: u64) -> io::Result<Flushed> {
+    pub(super) fn flush(&self, least_pages: u64, room: &mut usize) -> io::Result<Flushed> {
         self.dirty.store(false, Ordering::Release);
+        let size = self.kind.unit_size() as u64;
         let (from, synced) = {
             let mut state = self.state.lock();
             if state.deleted {
                 return Ok(Flushed::Nothing);
+            }
+            let waiting = (state.tail_start - state.synced) as u64 * size + state.tail.len() as u64;
+            let taken = state.tail.capacity();
+            if waiting < least_pages * PAGE && (1..FEW).contains(&state.tail.len()) && taken <= *room {
+                *room -= taken;
+                return Ok(Flushed::TooFew);
             }
             self.write_out(&mut state)?;
             if state.tail.capacity() > 0 {
@@ -307,7 +332,7 @@ impl Queue {
         if from >= to {
             return Ok(Flushed::Nothing);
         }
-        if (to - from) as u64 * (self.kind.unit_size() as u64) < least_pages * PAGE {
+        if (to - from) as u64 * size < least_pages * PAGE {
             return Ok(Flushed::TooFew);
         }
         // the extension first: what is on disk must not point to what is not
@@ -542,6 +567,8 @@ impl Queue {
 
 /// Units are gathered until they fill so many bytes, and counted in these for the flush.
 const PAGE: u64 = 4096;
+/// Fewer bytes of units than this are not worth a system call between thorough flushes.
+const FEW: usize = 1024;
 const BLANKS_AT_ONCE: i64 = 3000;
 /// Units that may be missing whatever the log says: 20 MB of blanks.
 const MOST_BLANKS: i64 = 1_000_000;

@@ -162,7 +162,14 @@ impl QueueTable {
         }
         // first this: no record that is still to be dispatched may make the queue again
         self.set_deleted([(topic.to_owned(), log_end)]);
-        let Some((_, queues)) = self.topics.remove(topic) else {
+        // told while nobody can look for them: who finds one that is not gone could have found it in the table, too
+        let leave = |_: &Arc<str>, queues: &Vec<Arc<Queue>>| {
+            for queue in queues {
+                queue.set_gone();
+            }
+            true
+        };
+        let Some((_, queues)) = self.topics.remove_if(topic, leave) else {
             return Ok(false);
         };
         if is_light(topic) {
@@ -294,13 +301,14 @@ impl QueueTable {
     pub fn flush(&self, least_pages: u64) -> io::Result<bool> {
         let mut all = true;
         let mut result = Ok(());
+        let mut room = MOST_GATHERED;
         // each directory once, however many queues are new in it
         let (mut directories, mut new) = (BTreeSet::new(), Vec::new());
         for (topic, queue_id) in self.shared.take_dirty() {
             let Some(queue) = self.get(&topic, queue_id) else {
                 continue;
             };
-            match queue.flush(least_pages) {
+            match queue.flush(least_pages, &mut room) {
                 Ok(Flushed::Nothing) => {}
                 Ok(Flushed::Synced(synced)) => {
                     let mut theirs = queue.directories_of_new().map(Path::to_owned).peekable();
@@ -403,6 +411,9 @@ impl QueueTable {
         Ok(())
     }
 }
+
+/// Bytes of units that may stay in memory between thorough flushes, of all queues together.
+const MOST_GATHERED: usize = 16 << 20;
 
 /// Where files of one sort are.
 #[derive(Debug)]

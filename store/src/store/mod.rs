@@ -72,24 +72,28 @@ impl Store {
 
     /// The same for one who knows the message's marks.
     pub fn append_marked(&self, draft: &Draft<'_>, marks: &Marks<'_>) -> Result<Appended, AppendError> {
-        self.append_to(draft, |queue| self.log.append(draft, marks, queue))
+        self.append_to(self.queue(draft.topic, draft.queue_id)?, draft, marks, false)
     }
 
     /// The same for one who waits for [`Store::flushed`] before anybody is told of the message: it may be readable, and survive a
     /// kill, only then.
     pub fn append_awaited(&self, draft: &Draft<'_>, marks: &Marks<'_>) -> Result<Appended, AppendError> {
-        self.append_to(draft, |queue| self.log.append_awaited(draft, marks, queue))
+        self.append_to(self.queue(draft.topic, draft.queue_id)?, draft, marks, true)
     }
 
-    fn append_to(
+    /// [`Store::append_marked`], or [`Store::append_awaited`] where it `is_awaited`, for one who also has the message's queue, and has
+    /// just seen that it [is not gone](Queue::is_gone).
+    pub fn append_to(
         &self,
+        queue: Arc<Queue>,
         draft: &Draft<'_>,
-        append: impl FnOnce(Arc<Queue>) -> Result<Appended, AppendError>,
+        marks: &Marks<'_>,
+        is_awaited: bool,
     ) -> Result<Appended, AppendError> {
-        let queue = self.queue(draft.topic, draft.queue_id)?;
         match self.light.as_ref().map(|light| light.of(draft)).transpose()? {
             Some(light) if !light.is_empty() => self.log.append_to_light_queues(draft, &queue, &light),
-            _ => append(queue),
+            _ if is_awaited => self.log.append_awaited(draft, marks, queue),
+            _ => self.log.append(draft, marks, queue),
         }
     }
 
@@ -298,7 +302,11 @@ impl Store {
         self.abort.clear()
     }
 
-    fn queue(&self, topic: &str, queue_id: i32) -> Result<Arc<Queue>, AppendError> {
+    /// The queue of a topic, made when it is not there yet. Who sends to it often may keep it.
+    ///
+    /// # Errors
+    /// No queue can have this name.
+    pub fn queue(&self, topic: &str, queue_id: i32) -> Result<Arc<Queue>, AppendError> {
         find_queue(&self.queues, topic, queue_id)
     }
 }

@@ -28,7 +28,7 @@ impl Queue {
 
     fn life_of(&self, state: &State) -> Option<Life> {
         let max_physical = self.max_physical.load(Ordering::Relaxed);
-        let held = state.behind.as_ref().map(|(held, _)| (held.unit.physical_offset, held.end()));
+        let held = state.behind.as_deref().map(|(held, _)| (held.unit.physical_offset, held.end()));
         (max_physical >= 0).then(|| Life { max: self.max.load(Ordering::Relaxed), max_physical, held })
     }
 
@@ -47,7 +47,7 @@ impl Queue {
         if state.deleted || self.life_of(&state) != Some(as_it_was) {
             return Ok(false);
         }
-        match state.behind.clone() {
+        match state.behind.as_deref().cloned() {
             Some((held, bit_map)) => self.begin_with(&mut state, held, &bit_map)?,
             None => self.end_life(&mut state)?,
         }
@@ -75,9 +75,9 @@ impl Queue {
     pub fn give_up_held(&self, as_it_was: Life) {
         let mut state = self.state.lock();
         if self.life_of(&state) == Some(as_it_was)
-            && let Some((held, _)) = state.behind.take()
+            && let Some(held) = state.behind.take()
         {
-            self.report_damaged(held);
+            self.report_damaged(held.0);
         }
     }
 
@@ -94,7 +94,7 @@ impl Queue {
     /// Files cannot be written or removed.
     pub(in crate::queue) fn settle(&self, begins_anew: Option<bool>) -> io::Result<()> {
         let mut state = self.state.lock();
-        match (state.behind.clone(), begins_anew) {
+        match (state.behind.as_deref().cloned(), begins_anew) {
             (Some((held, bit_map)), Some(true)) => self.begin_with(&mut state, held, &bit_map)?,
             (Some((held, _)), Some(false)) => {
                 self.report_damaged(held);
@@ -102,7 +102,7 @@ impl Queue {
             }
             _ => {}
         }
-        let Some((held, bit_map)) = state.ahead.clone() else { return Ok(()) };
+        let Some((held, bit_map)) = state.ahead.as_deref().cloned() else { return Ok(()) };
         if self.has_room_for(held.offset - self.max_offset(), held.unit) {
             self.skip_to(&mut state, held)?;
             self.push(&mut state, held, &bit_map);

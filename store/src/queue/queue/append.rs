@@ -63,25 +63,25 @@ impl Queue {
         } else if self.is_damaged_before(&mut state, offset, max) {
             self.skip_to(&mut state, entry)?;
         } else if offset > max {
-            match state.ahead.take() {
+            match state.ahead.take().map(|held| *held) {
                 _ if self.is_empty() => self.skip_to(&mut state, entry)?,
                 Some((held, its_bit_map))
                     if held.end() == offset
                         || held.end() < offset && self.has_room_for(held.offset - max, held.unit) =>
                 {
                     if let Err(error) = self.skip_to(&mut state, held) {
-                        state.ahead = Some((held, its_bit_map));
+                        state.ahead = Some(Box::new((held, its_bit_map)));
                         return Err(error);
                     }
                     self.push(&mut state, held, &its_bit_map);
                     if held.end() < offset {
-                        state.ahead = Some((entry, bit_map.to_vec()));
+                        state.ahead = Some(Box::new((entry, bit_map.to_vec())));
                         return Ok(Appended::Held);
                     }
                 }
                 _ => {
                     self.files.shared().set_holds();
-                    state.ahead = Some((entry, bit_map.to_vec()));
+                    state.ahead = Some(Box::new((entry, bit_map.to_vec())));
                     return Ok(Appended::Held);
                 }
             }
@@ -93,13 +93,15 @@ impl Queue {
     /// Whether a unit at an offset that the queue has passed follows on one that is held; the queue then begins with that
     /// one. Otherwise it is held itself. After an error it can be called again.
     fn begins_anew(&self, state: &mut State, entry: Entry, bit_map: &[u8]) -> io::Result<bool> {
-        if let Some((held, its_bit_map)) = state.behind.clone().filter(|(held, _)| held.end() == entry.offset) {
+        if let Some((held, its_bit_map)) =
+            state.behind.as_deref().filter(|(held, _)| held.end() == entry.offset).cloned()
+        {
             self.begin_with(state, held, &its_bit_map)?;
             return Ok(true);
         }
         self.files.shared().set_holds();
-        match state.behind.replace((entry, bit_map.to_vec())) {
-            Some((held, _)) if held.unit != entry.unit => self.report_damaged(held),
+        match state.behind.replace(Box::new((entry, bit_map.to_vec()))) {
+            Some(held) if held.0.unit != entry.unit => self.report_damaged(held.0),
             _ => {}
         }
         Ok(false)
@@ -108,7 +110,7 @@ impl Queue {
     /// Whether the one record that is missing before an offset is the one that is held: with another offset than it was
     /// given, for which there is a gap.
     fn is_damaged_before(&self, state: &mut State, offset: i64, max: i64) -> bool {
-        let Some((held, _)) = state.behind.take() else { return false };
+        let Some(held) = state.behind.take().map(|held| held.0) else { return false };
         self.report_damaged(held);
         offset == max + i64::from(held.count)
     }

@@ -1,0 +1,72 @@
+//! What the table has of a topic.
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use apogee_remoting::protocol::topic::TopicConfig;
+use apogee_store::queue::Queue;
+use apogee_store::{AppendError, Store};
+
+use crate::names;
+use crate::stats::{KeptTraffic, Stats};
+
+/// A topic: its configuration, and what each send to it would have to look for. A change of the topic makes another one, so
+/// that nothing here is older than the configuration; what others may take out of their tables says so itself.
+pub(crate) struct Topic {
+    config: TopicConfig,
+    /// Whether clients may send to a topic of this name.
+    pub(crate) is_open: bool,
+    traffic: KeptTraffic,
+    /// By their numbers, each from its first message on.
+    queues: Box<[OnceLock<Arc<Queue>>]>,
+}
+
+impl Topic {
+    /// One that is made for a moment.
+    pub(crate) fn passing(config: TopicConfig) -> Self {
+        let is_open =
+            names::check_topic(&config.topic_name).is_ok() && !names::is_closed_to_senders(&config.topic_name);
+        Self { config, is_open, traffic: KeptTraffic::default(), queues: Box::default() }
+    }
+
+    /// Its queue of this number.
+    ///
+    /// # Errors
+    /// There can be none.
+    pub(crate) fn queue(&self, store: &Store, queue_id: i32) -> Result<Arc<Queue>, AppendError> {
+        let kept = usize::try_from(queue_id).ok().and_then(|number| self.queues.get(number));
+        if let Some(queue) = kept.and_then(OnceLock::get).filter(|queue| !queue.is_gone()) {
+            return Ok(Arc::clone(queue));
+        }
+        let queue = store.queue(&self.config.topic_name, queue_id)?;
+        if let Some(kept) = kept {
+            // where the topic was made anew while its former queues went, one of those stays, and is passed over
+            let _ = kept.set(Arc::clone(&queue));
+        }
+        Ok(queue)
+    }
+
+    /// Counts messages that were stored in it.
+    pub(crate) fn count_stored(&self, stats: &Stats, messages: usize, bytes: usize) {
+        stats.stored_with(&self.traffic, &self.config.topic_name, messages, bytes);
+    }
+}
+
+impl From<TopicConfig> for Topic {
+    fn from(config: TopicConfig) -> Self {
+        let queues = usize::try_from(config.write_queue_nums.max(config.read_queue_nums)).unwrap_or(0);
+        let queues = (0..queues.min(MOST_KEPT)).map(|_| OnceLock::new()).collect();
+        Self { queues, ..Self::passing(config) }
+    }
+}
+
+impl Deref for Topic {
+    type Target = TopicConfig;
+
+    fn deref(&self) -> &TopicConfig {
+        &self.config
+    }
+}
+
+/// Queues of higher numbers are looked for each time.
+const MOST_KEPT: usize = 1024;

@@ -1,0 +1,74 @@
+//! Sends keep what they know of a topic; a change of it counts from the next send on.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking; helpers of integration tests are not seen as tests")]
+
+mod harness;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use apogee_remoting::protocol::send::SendMessageRequestHeader;
+use apogee_remoting::{Command, RequestCode, ResponseCode};
+use harness::{TIMEOUT, TestBroker, new_client, send_header};
+
+/// While others send to the topic all the time it is made smaller and larger, refused and taken again, deleted and made anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_counts_from_the_next_send_on() {
+    let broker = TestBroker::start_with(|settings| settings.broker.auto_create_topic_enable = false).await;
+    broker.ok(topic_of(8)).await;
+    let (is_over, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let others: Vec<_> = (0..2)
+        .map(|_| {
+            let (is_over, sent, address) = (Arc::clone(&is_over), Arc::clone(&sent), broker.address.clone());
+            tokio::spawn(async move {
+                let client = new_client();
+                while !is_over.load(Ordering::Relaxed) {
+                    let answer = client.call(&address, send(0), TIMEOUT).await.unwrap();
+                    let is_stored = answer.response_code() == ResponseCode::SUCCESS;
+                    sent.fetch_add(u64::from(is_stored), Ordering::Relaxed);
+                }
+            })
+        })
+        .collect();
+    for round in 0..20 {
+        // nobody else sends to these
+        for (queue_id, expected) in [(1, 0), (5, 0), (1, 1), (5, 1)] {
+            assert_eq!(offset(&broker.ok(send(queue_id)).await), expected, "queue {queue_id} in round {round}");
+        }
+        broker.ok(topic_of(2)).await;
+        let refused = broker.call(send(5)).await;
+        assert_eq!(refused.response_code(), ResponseCode::INVALID_PARAMETER, "{:?}", refused.remark);
+        assert_eq!(offset(&broker.ok(send(1)).await), 2, "the queue is the same");
+        broker.ok(topic_of(8)).await;
+        assert_eq!(offset(&broker.ok(send(5)).await), 2);
+        let before = sent.load(Ordering::Relaxed);
+        broker.wait_for("the others", async |_| (sent.load(Ordering::Relaxed) > before).then_some(())).await;
+        broker.ok(Command::request(RequestCode::DELETE_TOPIC_IN_BROKER).with_field("topic", "T")).await;
+        let refused = broker.call(send(1)).await;
+        assert_eq!(refused.response_code(), ResponseCode::TOPIC_NOT_EXIST, "{:?}", refused.remark);
+        broker.ok(topic_of(8)).await;
+    }
+    is_over.store(true, Ordering::Relaxed);
+    for other in others {
+        other.await.unwrap();
+    }
+    broker.stop().await;
+}
+
+fn topic_of(queues: i32) -> Command {
+    let fields = [("topic", "T"), ("defaultTopic", "TBW102"), ("perm", "6"), ("topicFilterType", "SINGLE_TAG")];
+    let mut request = Command::request(RequestCode::UPDATE_AND_CREATE_TOPIC);
+    for (name, value) in fields {
+        request = request.with_field(name, value);
+    }
+    let queues = queues.to_string();
+    request.with_field("readQueueNums", &queues).with_field("writeQueueNums", &queues).with_field("order", "false")
+}
+
+fn send(queue_id: i32) -> Command {
+    let header = SendMessageRequestHeader { queue_id, ..send_header("T") };
+    TestBroker::request(RequestCode::SEND_MESSAGE, &header).with_body("m".to_owned())
+}
+
+fn offset(answer: &Command) -> i64 {
+    answer.field("queueOffset").unwrap().parse().unwrap()
+}
