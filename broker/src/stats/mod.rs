@@ -245,6 +245,8 @@ mod tests {
             stats.stored("T", 2, 100);
             assert_eq!(stats.stored.get("T").map(|traffic| traffic.counts().messages), Some(10));
             assert_eq!(stats.messages_of_users(|_| false)[0], 10 * (made + 1));
+            // and looks for them once
+            kept.count((0, 0, 0), || panic!("they are kept"));
             stats.remove_topic("T");
         }
     }

@@ -1,11 +1,12 @@
 //! What the table has of a topic.
 
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_store::queue::Queue;
 use apogee_store::{AppendError, Store};
+use arc_swap::ArcSwapOption;
 
 use crate::names;
 use crate::stats::{KeptTraffic, Stats};
@@ -18,7 +19,7 @@ pub(crate) struct Topic {
     pub(crate) is_open: bool,
     traffic: KeptTraffic,
     /// By their numbers, each from its first message on.
-    queues: Box<[OnceLock<Arc<Queue>>]>,
+    queues: Box<[ArcSwapOption<Queue>]>,
 }
 
 impl Topic {
@@ -35,13 +36,12 @@ impl Topic {
     /// There can be none.
     pub(crate) fn queue(&self, store: &Store, queue_id: i32) -> Result<Arc<Queue>, AppendError> {
         let kept = usize::try_from(queue_id).ok().and_then(|number| self.queues.get(number));
-        if let Some(queue) = kept.and_then(OnceLock::get).filter(|queue| !queue.is_gone()) {
-            return Ok(Arc::clone(queue));
+        if let Some(queue) = kept.and_then(ArcSwapOption::load_full).filter(|queue| !queue.is_gone()) {
+            return Ok(queue);
         }
         let queue = store.queue(&self.config.topic_name, queue_id)?;
         if let Some(kept) = kept {
-            // where the topic was made anew while its former queues went, one of those stays, and is passed over
-            let _ = kept.set(Arc::clone(&queue));
+            kept.store(Some(Arc::clone(&queue)));
         }
         Ok(queue)
     }
@@ -55,7 +55,7 @@ impl Topic {
 impl From<TopicConfig> for Topic {
     fn from(config: TopicConfig) -> Self {
         let queues = usize::try_from(config.write_queue_nums.max(config.read_queue_nums)).unwrap_or(0);
-        let queues = (0..queues.min(MOST_KEPT)).map(|_| OnceLock::new()).collect();
+        let queues = (0..queues.min(MOST_KEPT)).map(|_| ArcSwapOption::empty()).collect();
         Self { queues, ..Self::passing(config) }
     }
 }

@@ -301,24 +301,16 @@ impl Queue {
     }
 
     /// Writes gathered units to their files, and syncs these when at least `least_pages` pages of 4 KiB wait for it
-    /// or `least_pages` is 0. A few units stay in memory where there is no sync and they have `room`, of which they take: one
-    /// system call then writes more of them.
+    /// or `least_pages` is 0.
     ///
     /// # Errors
     /// Writing or syncing failed. After a failed sync what was written counts as never synced.
-    pub(super) fn flush(&self, least_pages: u64, room: &mut usize) -> io::Result<Flushed> {
+    pub(super) fn flush(&self, least_pages: u64) -> io::Result<Flushed> {
         self.dirty.store(false, Ordering::Release);
-        let size = self.kind.unit_size() as u64;
         let (from, synced) = {
             let mut state = self.state.lock();
             if state.deleted {
                 return Ok(Flushed::Nothing);
-            }
-            let waiting = (state.tail_start - state.synced) as u64 * size + state.tail.len() as u64;
-            let taken = state.tail.capacity();
-            if waiting < least_pages * PAGE && (1..FEW).contains(&state.tail.len()) && taken <= *room {
-                *room -= taken;
-                return Ok(Flushed::TooFew);
             }
             self.write_out(&mut state)?;
             if state.tail.capacity() > 0 {
@@ -332,7 +324,7 @@ impl Queue {
         if from >= to {
             return Ok(Flushed::Nothing);
         }
-        if (to - from) as u64 * size < least_pages * PAGE {
+        if (to - from) as u64 * (self.kind.unit_size() as u64) < least_pages * PAGE {
             return Ok(Flushed::TooFew);
         }
         // the extension first: what is on disk must not point to what is not
@@ -567,8 +559,6 @@ impl Queue {
 
 /// Units are gathered until they fill so many bytes, and counted in these for the flush.
 const PAGE: u64 = 4096;
-/// Fewer bytes of units than this are not worth a system call between thorough flushes.
-const FEW: usize = 1024;
 const BLANKS_AT_ONCE: i64 = 3000;
 /// Units that may be missing whatever the log says: 20 MB of blanks.
 const MOST_BLANKS: i64 = 1_000_000;

@@ -301,14 +301,13 @@ impl QueueTable {
     pub fn flush(&self, least_pages: u64) -> io::Result<bool> {
         let mut all = true;
         let mut result = Ok(());
-        let mut room = MOST_GATHERED;
         // each directory once, however many queues are new in it
         let (mut directories, mut new) = (BTreeSet::new(), Vec::new());
         for (topic, queue_id) in self.shared.take_dirty() {
             let Some(queue) = self.get(&topic, queue_id) else {
                 continue;
             };
-            match queue.flush(least_pages, &mut room) {
+            match queue.flush(least_pages) {
                 Ok(Flushed::Nothing) => {}
                 Ok(Flushed::Synced(synced)) => {
                     let mut theirs = queue.directories_of_new().map(Path::to_owned).peekable();
@@ -411,9 +410,6 @@ impl QueueTable {
         Ok(())
     }
 }
-
-/// Bytes of units that may stay in memory between thorough flushes, of all queues together.
-const MOST_GATHERED: usize = 16 << 20;
 
 /// Where files of one sort are.
 #[derive(Debug)]

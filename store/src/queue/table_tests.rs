@@ -66,30 +66,6 @@ fn only_changed_queues_are_flushed_and_few_files_are_open() {
 }
 
 #[test]
-fn a_few_units_wait_in_memory_for_more_or_for_the_thorough_flush() {
-    let directory = TempDir::new().unwrap();
-    let table = QueueTable::new(directory.path().to_owned(), 20_000, 16);
-    let queue = table.get_or_create("t", 0).unwrap();
-    queue.put(0, unit(0)).unwrap();
-    assert!(!table.flush(2).unwrap() && !table.flush(2).unwrap());
-    assert!(!queue.has_files(), "one unit is not worth a system call");
-    assert_eq!(queue.unit(0).unwrap(), Some(unit(0)));
-    assert!(matches!(queue.flush(2, &mut 0).unwrap(), Flushed::TooFew));
-    assert!(queue.has_files(), "there was no memory for it");
-    for n in 1..100 {
-        queue.put(n, unit(n)).unwrap();
-    }
-    table.flush(2).unwrap();
-    queue.put(100, unit(100)).unwrap();
-    let file = directory.path().join("t/0/00000000000000000000");
-    assert_eq!(std::fs::read(&file).unwrap()[1980..2000], unit(99).to_bytes(), "many are written");
-    table.flush(2).unwrap();
-    assert_eq!(std::fs::read(&file).unwrap()[2000..2020], [0; 20]);
-    assert!(table.flush(0).unwrap());
-    assert_eq!(std::fs::read(&file).unwrap()[2000..2020], unit(100).to_bytes());
-}
-
-#[test]
 fn who_keeps_a_queue_learns_that_it_is_gone() {
     let directory = TempDir::new().unwrap();
     let table = QueueTable::new(directory.path().to_owned(), 200, 16);
