@@ -14,7 +14,8 @@ use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
 use apogee_store::watch::{Act, Answer, Holding, Watch, Watcher};
-use harness::{TestBroker, pull_header, send_header};
+use harness::replication::runtime_info;
+use harness::{TIMEOUT, TestBroker, new_client, pull_header, send_header};
 
 /// A disk that fails at what is chosen, while it is told to, and is as full as it is told.
 struct Disk {
@@ -115,7 +116,7 @@ async fn after_a_failed_sync_sends_are_refused_until_a_restart() {
         settings.store.sync_flush_timeout = 30_000;
     })
     .await;
-    let disk = Disk::new(io::ErrorKind::Other, |act, path| matches!(act, Act::Sync { .. }) && is_in(path, "commitlog"));
+    let disk = Disk::new(io::ErrorKind::Other, is_sync_of_log);
     let watch = Watch::new(broker.store(), Arc::clone(&disk) as _);
     assert_eq!(send(&broker, "").await.response_code(), ResponseCode::SUCCESS);
     disk.fail(true);
@@ -129,6 +130,72 @@ async fn after_a_failed_sync_sends_are_refused_until_a_restart() {
     let broker = broker.restart().await;
     assert_eq!(send(&broker, "").await.field("queueOffset"), Some("2"));
     has(&broker, 3).await;
+    broker.stop().await;
+}
+
+/// A sync of the log that is held up, and then fails.
+struct FailingLate {
+    holding: Arc<Holding>,
+    fails: AtomicBool,
+}
+
+impl Watcher for FailingLate {
+    fn before(&self, act: Act<'_>, path: &Path) -> io::Result<Answer> {
+        let is_sync = is_sync_of_log(act, path);
+        self.holding.before(act, path)?;
+        if is_sync && self.fails.load(Ordering::Acquire) { Err(io::ErrorKind::Other.into()) } else { Ok(Answer::GoOn) }
+    }
+
+    fn end(&self) {
+        self.holding.end();
+    }
+}
+
+fn is_sync_of_log(act: Act<'_>, path: &Path) -> bool {
+    matches!(act, Act::Sync { .. }) && is_in(path, "commitlog")
+}
+
+/// Whoever waits behind it is told that its message is stored only if it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_waits_behind_a_sync_that_fails_is_stored_or_refused() {
+    let broker = start(|settings| {
+        settings.store.flush_disk_type = FlushDiskType::SyncFlush;
+        settings.store.sync_flush_timeout = 30_000;
+    })
+    .await;
+    let disk = Arc::new(FailingLate { holding: Holding::new(is_sync_of_log), fails: AtomicBool::new(false) });
+    let watch = Watch::new(broker.store(), Arc::clone(&disk) as _);
+    assert_eq!(send(&broker, "").await.response_code(), ResponseCode::SUCCESS);
+    disk.holding.set(true);
+    let address = broker.address.clone();
+    let sends: Vec<_> = (0..9)
+        .map(|_| {
+            let request = TestBroker::request(RequestCode::SEND_MESSAGE, &send_header("T")).with_body("m".repeat(1000));
+            let address = address.clone();
+            tokio::spawn(async move { new_client().call(&address, request, TIMEOUT).await.unwrap() })
+        })
+        .collect();
+    broker
+        .wait_for("all sends", async |broker| {
+            (runtime_info(broker, "putMessageTimesTotal").await == "10" && disk.holding.count() > 0).then_some(())
+        })
+        .await;
+    disk.fails.store(true, Ordering::Release);
+    disk.holding.set(false);
+    let mut stored = 1;
+    for send in sends {
+        let answer = send.await.unwrap();
+        let remark = answer.remark.as_deref().unwrap_or_default();
+        match answer.response_code() {
+            ResponseCode::FLUSH_DISK_TIMEOUT => stored += 1,
+            ResponseCode::SERVICE_NOT_AVAILABLE => assert!(remark.contains("the disk failed"), "{remark}"),
+            other => panic!("{other:?} {remark}"),
+        }
+    }
+    has(&broker, stored).await;
+    drop(watch);
+    let broker = broker.restart().await;
+    has(&broker, stored).await;
     broker.stop().await;
 }
 

@@ -159,7 +159,11 @@ impl Unsettled<Command> {
     async fn settle(self, broker: &Broker, begun: Instant) -> Command {
         let mut answer = self.answer;
         if let Some(limit) = self.limit {
-            answer = durable(broker, answer, self.end, limit).await;
+            match is_durable(broker, self.end, limit).await {
+                Ok(true) => {}
+                Ok(false) => answer.code = ResponseCode::FLUSH_DISK_TIMEOUT.0,
+                Err(refusal) => return with_trace(&broker.settings(), refusal.into()),
+            }
         }
         if let Some(quorum) = self.quorum {
             // What the slaves say counts more than what the disk does, as in the reference.
@@ -178,10 +182,16 @@ fn with_trace(settings: &BrokerSettings, answer: Command) -> Command {
     answer.with_header(&answer::Trace(settings))
 }
 
-/// Waits until a message is durable. One that is not in time is stored all the same, and the producer is told so.
-async fn durable(broker: &Broker, answer: Command, end: i64, limit: Duration) -> Command {
-    match timeout(limit, broker.store.flushed(end)).await {
-        Ok(Ok(())) => answer,
-        Ok(Err(_)) | Err(_) => Command { code: ResponseCode::FLUSH_DISK_TIMEOUT.0, ..answer },
+/// Waits until a message is durable; `false` for one that is not in time, but stored all the same.
+///
+/// # Errors
+/// The disk failed before the message was in the log: it never will be.
+async fn is_durable(broker: &Broker, end: i64, limit: Duration) -> Result<bool, Refusal> {
+    if let Ok(Ok(())) = timeout(limit, broker.store.flushed(end)).await {
+        return Ok(true);
+    }
+    match broker.store.check_writable() {
+        Err(error) if broker.store.max_physical_offset() < end => Err(refusal(broker, &broker.settings(), &error)),
+        _ => Ok(false),
     }
 }

@@ -98,7 +98,7 @@ impl CommitLog {
             at = end;
         }
         self.flushed_timestamp.store(timestamp, Ordering::Release);
-        self.flushed.reach(to, begun.elapsed(), self.end(), by);
+        self.flushed.reach(to, begun.elapsed(), || self.end(), by);
         Ok(())
     }
 }
@@ -161,8 +161,8 @@ impl Future for Wait {
 impl Drop for Wait {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
-            self.log.flushed.give_up(ticket, self.log.end());
-            // it may be told that its message is stored, if not yet durable; a failure has been logged
+            self.log.flushed.give_up(ticket, || self.log.end());
+            // so that it can be told that its message is stored, if not yet durable; a failure has been logged
             if self.log.written() < self.position {
                 let _ = self.log.write_staged();
             }

@@ -134,8 +134,9 @@ impl GroupCommit {
     }
 
     /// A position was reached, in so much time: everyone who waited for it or less wakes, but for the leader with the ticket `by`
-    /// that did it. Meanwhile there is something to reach up to `there`.
-    pub(super) fn reach(&self, position: i64, took: Duration, there: i64, by: Option<u64>) {
+    /// that did it. There is something to reach up to `there`, which is asked for when nobody begins to wait: who waits for less
+    /// gets a leader.
+    pub(super) fn reach(&self, position: i64, took: Duration, there: impl Fn() -> i64, by: Option<u64>) {
         let mut ready = Vec::new();
         {
             let mut state = self.state.lock();
@@ -149,7 +150,7 @@ impl GroupCommit {
             ready.extend(covered.filter(|waiter| Some(waiter.ticket) != by).map(|waiter| waiter.waker));
             self.quick.store(self.can_lead && took < QUICK, Ordering::Relaxed);
             state.leader = None;
-            ready.extend(self.hand_on(&mut state, there));
+            ready.extend(self.hand_on(&mut state, there()));
         }
         for waker in ready {
             waker.wake();
@@ -244,7 +245,7 @@ impl GroupCommit {
     }
 
     /// Nobody waits any more with this ticket.
-    pub(super) fn give_up(&self, ticket: u64, there: i64) {
+    pub(super) fn give_up(&self, ticket: u64, there: impl Fn() -> i64) {
         let leader = {
             let mut state = self.state.lock();
             state.waiters.retain(|waiter| waiter.ticket != ticket);
@@ -252,7 +253,7 @@ impl GroupCommit {
                 return;
             }
             state.leader = None;
-            self.hand_on(&mut state, there)
+            self.hand_on(&mut state, there())
         };
         if let Some(leader) = leader {
             leader.wake();
@@ -306,12 +307,12 @@ mod tests {
             assert_eq!([(); 2].map(|()| wait.turn(&group, &count)), [Turn::Wait, Turn::Wait]);
         }
         assert_eq!(group.next(Instant::now(), || THERE), Task::Reach);
-        group.reach(30, QUICK, THERE, None);
+        group.reach(30, QUICK, || THERE, None);
         assert_eq!(count.0.load(Ordering::Relaxed), 2);
         assert_eq!(waits.each_mut().map(|wait| wait.turn(&group, &count)), [OVER, OVER, Turn::Wait]);
         assert_eq!(group.next(Instant::now(), || THERE), Task::Reach);
         for wait in waits {
-            group.give_up(wait.1.unwrap(), THERE);
+            group.give_up(wait.1.unwrap(), || THERE);
         }
         assert!(group.state.lock().waiters.is_empty());
     }
@@ -319,7 +320,7 @@ mod tests {
     #[test]
     fn where_it_is_quick_one_of_those_who_wait_leads() {
         let (group, count) = (GroupCommit::new(10, true), Arc::new(Count::default()));
-        group.reach(15, Duration::ZERO, THERE, None);
+        group.reach(15, Duration::ZERO, || THERE, None);
         let mut waits = [20, 30, 41, 40].map(wait);
         let turns = waits.each_mut().map(|wait| wait.turn(&group, &count));
         assert_eq!(turns, [Turn::Lead, Turn::Wait, Turn::Wait, Turn::Wait]);
@@ -328,13 +329,13 @@ mod tests {
         group.remind();
         assert_eq!(count.0.load(Ordering::Relaxed), 1);
         // one that comes to nothing is replaced
-        group.give_up(waits[0].1.unwrap(), THERE);
+        group.give_up(waits[0].1.unwrap(), || THERE);
         assert_eq!(waits[1].turn(&group, &count), Turn::Lead);
-        group.reach(30, Duration::ZERO, THERE, None);
+        group.reach(30, Duration::ZERO, || THERE, None);
         // of the others the one whose position is there
         assert_eq!([1, 2, 3].map(|n| waits[n].turn(&group, &count)), [OVER, Turn::Wait, Turn::Lead]);
         assert_eq!(count.0.load(Ordering::Relaxed), 4);
-        group.reach(40, Duration::ZERO, THERE, None);
+        group.reach(40, Duration::ZERO, || THERE, None);
         assert_eq!([2, 3].map(|n| waits[n].turn(&group, &count)), [Turn::Wait, OVER]);
         assert_eq!(group.state.lock().leader, None);
         group.remind();
@@ -345,14 +346,19 @@ mod tests {
     fn the_leader_lets_a_crowd_go_first_and_is_not_woken_by_itself() {
         let (group, count) = (GroupCommit::new(10, true), Arc::new(Count::default()));
         let woken = || count.0.load(Ordering::Relaxed);
-        group.reach(15, Duration::ZERO, THERE, None);
+        group.reach(15, Duration::ZERO, || THERE, None);
         let mut alone = wait(20);
         assert_eq!(alone.turn(&group, &count), Turn::Lead);
-        group.reach(20, Duration::ZERO, THERE, alone.1);
+        // what there is then is asked for while nobody can begin to wait
+        let there = || {
+            assert!(group.state.is_locked());
+            THERE
+        };
+        group.reach(20, Duration::ZERO, there, alone.1);
         assert_eq!((alone.turn(&group, &count), woken()), (OVER, 0));
         let mut two = [25, 30].map(wait);
         assert_eq!(two.each_mut().map(|wait| wait.turn(&group, &count)), [Turn::Lead, Turn::Wait]);
-        group.reach(30, Duration::ZERO, THERE, two[0].1);
+        group.reach(30, Duration::ZERO, || THERE, two[0].1);
         assert_eq!((two.map(|mut wait| wait.turn(&group, &count)), woken()), ([OVER, OVER], 1));
         assert_eq!(wait(35).turn(&group, &count), Turn::LeadLast);
     }
@@ -360,13 +366,13 @@ mod tests {
     #[test]
     fn the_worker_steps_in_where_a_leader_does_not_come_or_it_is_slow() {
         let (group, count) = (GroupCommit::new(10, true), Arc::new(Count::default()));
-        group.reach(15, Duration::ZERO, THERE, None);
+        group.reach(15, Duration::ZERO, || THERE, None);
         let mut waits = [20, 30].map(wait);
         assert_eq!(waits.each_mut().map(|wait| wait.turn(&group, &count)), [Turn::Lead, Turn::Wait]);
         group.nudge();
         assert_eq!(group.next(Instant::now() + Duration::from_mins(1), || THERE), Task::Nudged);
         assert_eq!(group.next(Instant::now(), || THERE), Task::Reach);
-        group.reach(20, QUICK, THERE, None);
+        group.reach(20, QUICK, || THERE, None);
         assert_eq!(group.next(Instant::now() + Duration::from_mins(1), || THERE), Task::Reach);
         assert_eq!(waits[1].turn(&group, &count), Turn::Wait);
     }
@@ -380,9 +386,9 @@ mod tests {
         for (there, task) in [(10, Task::TimedOut), (15, Task::Reach)] {
             assert_eq!(group.next(Instant::now(), || there), task);
         }
-        group.reach(15, QUICK, 15, None);
+        group.reach(15, QUICK, || 15, None);
         assert_eq!(group.next(Instant::now(), || 15), Task::TimedOut);
-        group.reach(20, QUICK, 20, None);
+        group.reach(20, QUICK, || 20, None);
         assert_eq!(wait.turn(&group, &count), OVER);
     }
 
@@ -394,7 +400,7 @@ mod tests {
         let why = NeverReached::SyncFailed("input/output error".into());
         group.end(why.clone());
         assert_eq!(count.0.load(Ordering::Relaxed), 1);
-        group.reach(5, QUICK, THERE, None);
+        group.reach(5, QUICK, || THERE, None);
         assert_eq!(waiting.turn(&group, &count), Turn::Over(Err(why.clone())));
         assert_eq!((group.reached(), wait(1).turn(&group, &count)), (0, Turn::Over(Err(why))));
         assert_eq!(group.next(Instant::now(), || THERE), Task::TimedOut);
@@ -408,7 +414,7 @@ mod tests {
             scope.spawn(|| assert_eq!(wait(7).turn(&group, &Arc::default()), Turn::Wait));
             assert_eq!(group.next(far(), || THERE), Task::Reach);
         });
-        group.reach(7, QUICK, THERE, None);
+        group.reach(7, QUICK, || THERE, None);
         group.nudge();
         assert_eq!(group.next(far(), || THERE), Task::Nudged);
         group.stop();

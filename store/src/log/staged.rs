@@ -1,8 +1,8 @@
 //! Records that have their place in the log and are not in its file yet.
 //!
 //! Where each message is synced, what came since the last write goes to the file by one system call: that of whoever syncs it for
-//! all who wait, or of the first who does not wait. Until then nobody sees it, and a kill takes it with it, of which nobody was
-//! told.
+//! all who wait, of the first who does not wait, or of one who gives up waiting; or the flush thread comes by. Until then nobody
+//! sees it, and a kill takes it with it, of which nobody was told.
 //!
 //! A kill in the middle of such a write leaves whole records, and a last one that has zeros where its end should be: as a power
 //! loss does, and recovery finds out.
@@ -33,7 +33,7 @@ pub(super) struct Writing<'a> {
 
 impl CommitLog {
     /// Physical offset behind the last record, also of one that is staged.
-    pub(super) fn end(&self) -> i64 {
+    pub(crate) fn end(&self) -> i64 {
         self.staged.load(Ordering::Acquire).max(self.written())
     }
 
@@ -108,8 +108,9 @@ impl Writing<'_> {
         self.bytes.shrink_to(KEPT);
         if let Err(why) = written {
             self.log.gate.break_down(Arc::clone(&why));
-            // those who wait for it are told
+            // those who wait for it are told, and who works on new records finds those that were written under the lock before
             self.log.flushed.nudge();
+            self.log.tell_of_growth();
             return Err(AppendError::Broken(why));
         }
         // the time after the position: who reads the time first gets one that the position covers

@@ -29,7 +29,7 @@ fn synced() -> MessageStoreConfig {
 /// A log whose disk is quick; `None` where nobody may lead, as there is one processor.
 fn quick(fixture: &Fixture, keys: MessageStoreConfig) -> Option<Arc<CommitLog>> {
     let log = fixture.open_with(RecoverFrom::default(), keys);
-    log.flushed.reach(log.flushed(), Duration::ZERO, log.end(), None);
+    log.flushed.reach(log.flushed(), Duration::ZERO, || log.end(), None);
     log.flushed.is_quick().then_some(log)
 }
 

@@ -164,7 +164,7 @@ impl Store {
         self.log.min_offset()
     }
 
-    /// Physical offset behind the last record.
+    /// Physical offset behind the last record that can be read.
     pub fn max_physical_offset(&self) -> i64 {
         self.log.max_offset()
     }
@@ -180,8 +180,8 @@ impl Store {
     /// A file cannot be written or removed.
     pub fn delete_topic(&self, topic: &str) -> io::Result<bool> {
         let mut known_ends = self.known_ends.lock();
-        // the end as it is now, not as it was before the wait: what was stored meanwhile goes, too
-        self.delete_queues(topic, self.log.max_offset(), &mut known_ends)
+        // the end as it is now, not as it was before the wait: what was stored meanwhile goes, too, also what is still to be written
+        self.delete_queues(topic, self.log.end(), &mut known_ends)
     }
 
     /// The same for a topic that was deleted where the log comes from: a record from the physical offset `log_end` on is of
