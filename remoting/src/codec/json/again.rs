@@ -26,41 +26,70 @@ thread_local! {
 /// Patterns of what came lately.
 struct Patterns {
     known: Vec<Pattern>,
-    /// Which one goes next.
+    /// Which one was met last: it is tried first, and stays.
+    last: usize,
+    /// Which one may go next.
     oldest: usize,
     /// How many headers were like none of them.
     misses: usize,
+    /// How many of these came without one in between that was like one.
+    in_a_row: usize,
+    /// So many are not compared: there are too many kinds of them.
+    pause: usize,
     /// Memory for what differs in a header.
     changes: Vec<Change>,
 }
 
 impl Patterns {
     const fn new() -> Self {
-        Self { known: Vec::new(), oldest: 0, misses: 0, changes: Vec::new() }
+        Self { known: Vec::new(), last: 0, oldest: 0, misses: 0, in_a_row: 0, pause: 0, changes: Vec::new() }
     }
 
     fn decode(&mut self, header: &[u8]) -> Option<Command> {
-        let known = self.known.iter().find_map(|pattern| pattern.read(header, &mut self.changes));
-        known.or_else(|| {
-            let (command, places) = plain::decode(header)?;
-            self.learn(header, &command, &places);
-            Some(command)
-        })
+        if self.pause > 0 || header.len() > MOST_HEADER {
+            self.pause = self.pause.saturating_sub(1);
+            return plain::decode(header).map(|(command, _)| command);
+        }
+        if let Some(command) = self.read(header) {
+            self.in_a_row = 0;
+            return Some(command);
+        }
+        let (command, places) = plain::decode(header)?;
+        self.learn(header, &command, &places);
+        Some(command)
+    }
+
+    /// The command of a header that is like a known one.
+    #[inline]
+    fn read(&mut self, header: &[u8]) -> Option<Command> {
+        for n in (self.last..self.known.len()).chain(0..self.last) {
+            if let Some(command) = self.known[n].read(header, &mut self.changes) {
+                self.last = n;
+                return Some(command);
+            }
+        }
+        None
     }
 
     fn learn(&mut self, header: &[u8], command: &Command, places: &Places) {
         self.misses += 1;
-        let is_full = self.known.len() == MOST_PATTERNS;
-        if is_full && !self.misses.is_multiple_of(MISSES) || header.len() > MOST_HEADER {
+        self.in_a_row += 1;
+        if self.in_a_row == MISSES {
+            (self.in_a_row, self.pause) = (0, PAUSE);
+        }
+        if self.misses > MOST_PATTERNS && !self.misses.is_multiple_of(MISSES) {
             return;
         }
         let Some(pattern) = Pattern::of(header, command, places) else { return };
-        if is_full {
-            self.known[self.oldest] = pattern;
-            self.oldest = (self.oldest + 1) % MOST_PATTERNS;
-        } else {
+        if self.known.len() < MOST_PATTERNS {
             self.known.push(pattern);
+            return;
         }
+        if self.oldest == self.last {
+            self.oldest = (self.oldest + 1) % MOST_PATTERNS;
+        }
+        self.known[self.oldest] = pattern;
+        self.oldest = (self.oldest + 1) % MOST_PATTERNS;
     }
 }
 
@@ -239,8 +268,9 @@ const ESCAPE: usize = 6;
 /// So many patterns are kept for each thread, of headers of so many bytes at most.
 const MOST_PATTERNS: usize = 4;
 const MOST_HEADER: usize = 2 << 10;
-/// One of so many headers that are like none of them takes the place of one.
+/// One of so many headers that are like none of them takes the place of one. Where they come in a row, so many behind them are not compared.
 const MISSES: usize = 16;
+const PAUSE: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -320,9 +350,28 @@ mod tests {
             assert_eq!(patterns.decode(header.as_bytes()), read::general(&header).ok());
         }
         assert_eq!(patterns.known.len(), MOST_PATTERNS);
-        let long = SEND.replacen("310", "5", 1).replacen("\"T\"", &format!("\"{}\"", "T".repeat(MOST_HEADER)), 1);
+        patterns.pause = 0;
+        let long = SEND.replacen("\"T\"", &format!("\"{}\"", "T".repeat(MOST_HEADER)), 1);
         assert!(patterns.decode(long.as_bytes()).is_some());
         assert!(patterns.known.iter().all(|pattern| pattern.header.len() <= MOST_HEADER));
+    }
+
+    #[test]
+    fn what_is_met_stays_and_what_is_never_met_is_not_compared() {
+        let mut patterns = Patterns::new();
+        let mut read = |code: usize| {
+            let header = SEND.replacen("310", &code.to_string(), 1);
+            assert_eq!(patterns.decode(header.as_bytes()), read::general(&header).ok());
+            (patterns.misses, patterns.pause)
+        };
+        read(1);
+        for code in 1000..1200 {
+            read(code);
+            let misses = read(1).0;
+            assert_eq!(misses, code - 998, "the one that is met again and again stays");
+        }
+        let paused = (2000..2100).filter(|code| read(*code).1 > 0).count();
+        assert!((PAUSE..100 - MISSES).contains(&paused), "{paused}");
     }
 
     /// A header with some of its bytes changed.
