@@ -72,7 +72,9 @@ impl Stats {
 
     /// Counts messages that were stored.
     pub(crate) fn stored(&self, topic: &str, messages: usize, bytes: usize) {
-        self.stored_with(&KeptTraffic::default(), topic, messages, bytes);
+        let amount = (messages, bytes, 1);
+        self.all_stored.count(amount);
+        self.traffic_of(topic).count(amount);
     }
 
     /// The same for one who keeps the topic's counters.

@@ -17,7 +17,8 @@ pub(crate) struct Topic {
     config: TopicConfig,
     /// Whether clients may send to a topic of this name.
     pub(crate) is_open: bool,
-    traffic: KeptTraffic,
+    /// `None` for one that is made for a moment.
+    traffic: Option<KeptTraffic>,
     /// By their numbers, each from its first message on.
     queues: Box<[ArcSwapOption<Queue>]>,
 }
@@ -27,7 +28,7 @@ impl Topic {
     pub(crate) fn passing(config: TopicConfig) -> Self {
         let is_open =
             names::check_topic(&config.topic_name).is_ok() && !names::is_closed_to_senders(&config.topic_name);
-        Self { config, is_open, traffic: KeptTraffic::default(), queues: Box::default() }
+        Self { config, is_open, traffic: None, queues: Box::default() }
     }
 
     /// Its queue of this number.
@@ -48,7 +49,11 @@ impl Topic {
 
     /// Counts messages that were stored in it.
     pub(crate) fn count_stored(&self, stats: &Stats, messages: usize, bytes: usize) {
-        stats.stored_with(&self.traffic, &self.config.topic_name, messages, bytes);
+        let topic = &self.config.topic_name;
+        match &self.traffic {
+            Some(kept) => stats.stored_with(kept, topic, messages, bytes),
+            None => stats.stored(topic, messages, bytes),
+        }
     }
 }
 
@@ -56,7 +61,7 @@ impl From<TopicConfig> for Topic {
     fn from(config: TopicConfig) -> Self {
         let queues = usize::try_from(config.write_queue_nums.max(config.read_queue_nums)).unwrap_or(0);
         let queues = (0..queues.min(MOST_KEPT)).map(|_| ArcSwapOption::empty()).collect();
-        Self { queues, ..Self::passing(config) }
+        Self { traffic: Some(KeptTraffic::default()), queues, ..Self::passing(config) }
     }
 }
 
