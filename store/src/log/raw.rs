@@ -67,7 +67,8 @@ impl CommitLog {
         }
         let mut rest = bytes;
         while !rest.is_empty() {
-            // One by one, so that a kill leaves no part of a record that looks like a whole one.
+            // One by one, so that a kill leaves no part of a record that looks like a whole one. Where they are staged they are written
+            // together, and a kill leaves zeros behind the cut.
             let (entry, behind) = rest.split_at(entry_size(rest));
             self.copy(&mut appender, entry);
             rest = behind;
