@@ -7,10 +7,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::thread;
 
 use apogee_config::{FlushDiskType, MessageStoreConfig};
+use apogee_remoting::message::properties::Properties;
 use apogee_remoting::message::record::{Draft, Record, entries};
-use apogee_store::{GetRequest, GetStatus, Hooks, Store};
+use apogee_store::{Appended, GetRequest, GetStatus, Hooks, Marks, Store};
 use tempfile::TempDir;
 
 const ROOT: &str = "APOGEE_KILL_TEST_ROOT";
@@ -46,28 +48,51 @@ fn child() {
     // records are written to the mapping and by system calls in turn
     let flush = [FlushDiskType::AsyncFlush, FlushDiskType::SyncFlush][(round / 2 % 2) as usize];
     let store = open(Path::new(&root), flush);
-    let mut out = std::io::stdout().lock();
+    // one writes all queues, or each has a sender that waits until its message is on disk
+    if round % 3 == 2 {
+        thread::scope(|scope| {
+            let store = &store;
+            (0..QUEUES).for_each(|queue_id| drop(scope.spawn(move || wait_for_each(store, queue_id, round))));
+        });
+    }
     for n in round * 1_000_000.. {
         let queue_id = (n % QUEUES as u64) as i32;
         let body = body(queue_id, n);
-        let draft = Draft {
-            properties: b"TAGS\x01a\x02",
-            ..Draft::new("kill", queue_id, ([127, 0, 0, 1], 10_911).into(), &body)
-        };
-        let drafts = [draft; 3];
+        let drafts = [draft(queue_id, &body); 3];
         let count = if n % 5 == 0 { 3 } else { 1 };
         for stored in store.append_all("kill", queue_id, drafts.into_iter().take(count)).unwrap() {
-            let line = format!("ack {queue_id} {} {} {n}\n", stored.queue_offset, stored.physical_offset);
-            out.write_all(line.as_bytes()).unwrap();
+            acknowledge(queue_id, &stored, n);
         }
     }
 }
 
+fn wait_for_each(store: &Store, queue_id: i32, round: u64) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for n in round * 1_000_000.. {
+        let body = body(queue_id, n);
+        let draft = draft(queue_id, &body);
+        let stored = store.append_awaited(&draft, &Marks::of(Properties::new(draft.properties))).unwrap();
+        runtime.block_on(store.flushed(stored.end())).unwrap();
+        acknowledge(queue_id, &stored, n);
+    }
+}
+
+fn draft(queue_id: i32, body: &[u8]) -> Draft<'_> {
+    Draft { properties: b"TAGS\x01a\x02", ..Draft::new("kill", queue_id, ([127, 0, 0, 1], 10_911).into(), body) }
+}
+
+fn acknowledge(queue_id: i32, stored: &Appended, n: u64) {
+    let line = format!("ack {queue_id} {} {} {n}\n", stored.queue_offset, stored.physical_offset);
+    std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+}
+
+/// `APOGEE_KILLS` says how often it is killed (6).
 #[test]
 fn nothing_acknowledged_is_lost() {
+    let kills = env::var("APOGEE_KILLS").map_or(6, |kills| kills.parse().unwrap());
     let root = TempDir::new().unwrap();
     let mut acknowledged: HashMap<(i32, i64), (i64, u64)> = HashMap::new();
-    for (round, lines) in [700, 40, 3000, 1, 1500, 333].into_iter().enumerate() {
+    for (round, lines) in [700, 40, 3000, 1, 1500, 333].into_iter().cycle().take(kills).enumerate() {
         let mut child = Command::new(env::current_exe().unwrap())
             .args(["child", "--exact", "--ignored", "--nocapture"])
             .env(ROOT, root.path())

@@ -43,6 +43,9 @@ pub struct Options {
     /// Seconds of each measurement.
     #[arg(long, default_value_t = 10.0)]
     duration: f64,
+    /// Seconds of full load before the reference is measured: more where its code is not compiled by then.
+    #[arg(long, default_value_t = 30.0)]
+    warm_up: f64,
     /// Where the servers' programs are; beside this one by default.
     #[arg(long)]
     bin: Option<PathBuf>,
@@ -92,6 +95,7 @@ impl Options {
             serialization,
             body: self.body,
             seconds: if self.quick { 4.0 } else { self.duration },
+            reference_warm_up: if self.quick { 10.0 } else { self.warm_up },
             bytes: if self.quick { 256 << 20 } else { 4 << 30 },
             quick: self.quick,
             json: self.json,
@@ -116,6 +120,8 @@ struct Lab {
     body: usize,
     /// Of each measurement.
     seconds: f64,
+    /// Before each measurement of the reference.
+    reference_warm_up: f64,
     /// Of a large store.
     bytes: u64,
     quick: bool,
@@ -139,11 +145,7 @@ impl Lab {
 
     /// The reference is slow until its code is compiled.
     fn warm_up(&self, kind: Kind) -> f64 {
-        match (kind, self.quick) {
-            (Kind::Reference, false) => 30.0,
-            (Kind::Reference, true) => 10.0,
-            _ => 3.0,
-        }
+        if kind == Kind::Reference { self.reference_warm_up } else { 3.0 }
     }
 
     /// A number of clients or topics.
