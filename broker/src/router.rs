@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apogee_remoting::server::{Answering, Peer, Reply, Service};
+use apogee_remoting::server::{Answering, Peer, Reply, Service, Settling};
 use apogee_remoting::{Command, RequestCode as Code, ResponseCode};
 
 use crate::Broker;
@@ -27,12 +27,22 @@ impl Service for Router {
             Code::SEND_MESSAGE | Code::SEND_MESSAGE_V2 | Code::SEND_BATCH_MESSAGE => {
                 send::send(&self.broker, peer, request, answering)
             }
-            Code::PULL_MESSAGE | Code::LITE_PULL_MESSAGE if !self.is_fast => {
-                pull::pull(&self.broker, peer, request, answering)
+            code => {
+                // It finds what came before it.
+                send::append(&self.broker);
+                match code {
+                    Code::PULL_MESSAGE | Code::LITE_PULL_MESSAGE if !self.is_fast => {
+                        pull::pull(&self.broker, peer, request, answering)
+                    }
+                    Code::END_TRANSACTION => transaction::end(&self.broker, request, answering),
+                    _ => self.call(peer, request),
+                }
             }
-            Code::END_TRANSACTION => transaction::end(&self.broker, request, answering),
-            _ => self.call(peer, request),
         }
+    }
+
+    fn settle(&self, settling: &mut Settling<'_>) {
+        send::settle(&self.broker, settling);
     }
 
     fn call(&self, peer: &Arc<Peer>, request: Command) -> Reply {

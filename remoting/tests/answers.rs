@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use apogee_remoting::server::{CallError, ServerOptions};
 use apogee_remoting::{Command, RequestCode, ResponseCode, Serialization};
-use support::{ECHO, LATER, NEVER, PANIC, PANIC_LATER, PUSH, request, soon, start};
+use support::{ECHO, FORGOTTEN, LATER, NEVER, PANIC, PANIC_LATER, PANIC_TOGETHER, PUSH, PUT_OFF, request, soon, start};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -48,6 +48,42 @@ async fn pushes_of_a_handler_leave_before_its_answer() {
         order.push(if command.is_response() { command.opaque } else { -command.code });
     }
     assert_eq!(order, [1, -40, -40, -40, 2, 3]);
+}
+
+#[tokio::test]
+async fn answers_that_are_put_off_come_behind_those_of_what_came_together() {
+    let server = start(ServerOptions::default()).await;
+    let mut raw = server.connect().await;
+    let frames = [(PUT_OFF, 1), (ECHO, 2), (PUT_OFF, 3), (PANIC, 4), (PUT_OFF, 5)];
+    let frames = frames.map(|(code, opaque)| request(code, opaque, b"").encode(Serialization::Json));
+    let one_way = request(PUT_OFF, 6, b"").one_way().encode(Serialization::Json);
+    raw.write(&[&frames.concat()[..], &one_way, &request(ECHO, 7, b"").encode(Serialization::Json)].concat()).await;
+    let mut order = Vec::new();
+    for _ in 0..6 {
+        let answer = raw.command().await;
+        let is_put_off = [1, 3, 5].contains(&answer.opaque);
+        assert_eq!(answer.body.bytes(), if is_put_off { "4" } else { "" });
+        order.push(answer.opaque);
+    }
+    // they come in one write, which one read of the server takes
+    assert_eq!(order, [2, 4, 7, 1, 3, 5]);
+    assert_eq!(raw.ask(&request(PUT_OFF, 8, b"")).await.body.bytes(), "1");
+}
+
+#[tokio::test]
+async fn a_connection_ends_whose_answers_are_lost() {
+    for lost in [FORGOTTEN, PANIC_TOGETHER] {
+        let mut server = start(ServerOptions::default()).await;
+        let mut raw = server.connect().await;
+        let frames = [(PUT_OFF, 1), (lost, 2), (PUT_OFF, 3), (ECHO, 4)];
+        let frames = frames.map(|(code, opaque)| request(code, opaque, b"").encode(Serialization::Json));
+        raw.write(&frames.concat()).await;
+        // what is answered reaches it
+        assert_eq!(raw.command().await.opaque, 4);
+        assert_eq!(raw.command().await.opaque, 1);
+        server.closed().await;
+        assert_eq!(server.connect().await.ask(&request(PUT_OFF, 5, b"")).await.body.bytes(), "1");
+    }
 }
 
 #[tokio::test]

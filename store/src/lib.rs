@@ -28,7 +28,8 @@ pub use files::first_byte;
 pub use files::watch;
 pub use index::IndexKind;
 pub use log::{
-    AppendError, Appended, FileStretch, NeverReached, RawError, RecoverError, SegmentsError, Stretch, check_record,
+    AppendError, Appended, FileStretch, Gathered, NeverReached, RawError, RecoverError, SegmentsError, Stretch,
+    check_record,
 };
 pub use marks::{AbortMark, StoreLock};
 pub use name_map::NameMap;

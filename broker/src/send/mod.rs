@@ -8,13 +8,14 @@ mod properties;
 mod refusal;
 mod reply;
 mod single;
+mod together;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use apogee_config::{BrokerRole, BrokerSettings, FlushDiskType};
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
-use apogee_remoting::server::{Answering, Peer, Reply};
+use apogee_remoting::server::{Answering, Peer, Reply, Ticket};
 use apogee_remoting::{Command, ResponseCode};
 use apogee_store::AppendError;
 use tokio::time::timeout;
@@ -27,6 +28,7 @@ use answer::StoredAnswer;
 
 pub(crate) use refusal::refusal;
 pub(crate) use reply::reply;
+pub(crate) use together::{append, settle};
 
 /// A message or a batch that is in the log.
 struct Stored<'a> {
@@ -37,6 +39,30 @@ struct Stored<'a> {
     waits: bool,
     /// Whether the topic was made for it: then the producer, or a consumer that it tells, asks for the route next.
     is_topic_new: bool,
+}
+
+/// What became of a message or a batch.
+enum Sent<'a> {
+    Stored(Stored<'a>),
+    /// It is among those that [`settle`] answers.
+    Gathered,
+}
+
+/// How a message goes into the log.
+#[derive(Clone, Copy)]
+enum Way {
+    /// With those that came with it, which are answered then.
+    Together(Ticket),
+    /// At once.
+    Alone,
+    /// At once, on a thread that may wait for the disk.
+    OnThread,
+}
+
+impl Way {
+    fn may_wait_for_disk(self) -> bool {
+        matches!(self, Self::OnThread)
+    }
 }
 
 /// Why a message or a batch is not in the log.
@@ -74,8 +100,10 @@ pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command, ans
         return Command::error(ResponseCode::SYSTEM_BUSY, remark).into();
     }
     let begun = answering.received();
-    match store(broker, &settings, peer, &request, false) {
-        Ok(stored) => {
+    let way = if together::is_possible(broker, &settings) { Way::Together(answering.ticket()) } else { Way::Alone };
+    match store(broker, &settings, peer, &request, way) {
+        Ok(Sent::Gathered) => Reply::PutOff,
+        Ok(Sent::Stored(stored)) => {
             let unsettled = Unsettled::of(broker, &settings, stored);
             if unsettled.is_settled() {
                 broker.stats.put_took(begun.elapsed());
@@ -86,7 +114,10 @@ pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command, ans
             Reply::later(async move { unsettled.settle(&broker, begun).await })
         }
         Err(NotStored::Refused(refusal)) => with_trace(&settings, refusal.into()).into(),
-        Err(NotStored::NeedsThread) => Reply::later(send_on_thread(Arc::clone(broker), Arc::clone(peer), request)),
+        Err(NotStored::NeedsThread) => {
+            append(broker);
+            Reply::later(send_on_thread(Arc::clone(broker), Arc::clone(peer), request))
+        }
     }
 }
 
@@ -95,8 +126,9 @@ async fn send_on_thread(broker: Arc<Broker>, peer: Arc<Peer>, request: Command) 
     let storing = Arc::clone(&broker);
     let unsettled = on_thread(move || {
         let settings = storing.settings();
-        match store(&storing, &settings, &peer, &request, true) {
-            Ok(stored) => Unsettled::of(&storing, &settings, stored).detached(&settings),
+        match store(&storing, &settings, &peer, &request, Way::OnThread) {
+            Ok(Sent::Stored(stored)) => Unsettled::of(&storing, &settings, stored).detached(&settings),
+            Ok(Sent::Gathered) => unreachable!("it goes into the log at once"),
             Err(not_stored) => Unsettled::refused(with_trace(&settings, not_stored.on_thread().into())),
         }
     });
@@ -108,14 +140,15 @@ fn store<'a>(
     settings: &BrokerSettings,
     peer: &Peer,
     request: &'a Command,
-    may_wait_for_disk: bool,
-) -> Result<Stored<'a>, NotStored> {
+    way: Way,
+) -> Result<Sent<'a>, NotStored> {
     let message = SendMessageRequestHeader::of(request).map_err(Refusal::from)?;
     check_members(broker, settings, message.properties.unwrap_or_default())?;
     if message.batch == Some(true) {
-        batch::send(broker, settings, peer, &message, request, may_wait_for_disk)
+        append(broker);
+        batch::send(broker, settings, peer, &message, request, way.may_wait_for_disk()).map(Sent::Stored)
     } else {
-        single::send(broker, settings, peer, &message, request, may_wait_for_disk)
+        single::send(broker, settings, peer, &message, request, way)
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use apogee_config::{BrokerSettings, FlushDiskType};
 use apogee_remoting::message::id::OffsetMessageId;
-use apogee_remoting::message::properties::key;
+use apogee_remoting::message::properties::{PropertiesBuf, key};
 use apogee_remoting::message::record::Draft;
 use apogee_remoting::message::sys_flag;
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
@@ -15,7 +15,8 @@ use apogee_store::Marks;
 
 use super::answer::{Place, StoredAnswer};
 use super::properties::{Half, SingleProperties};
-use super::{NotStored, Stored, check, inner_batch, properties, refusal};
+use super::together::{self, Message};
+use super::{NotStored, Sent, Stored, Way, check, inner_batch, properties, refusal};
 use crate::answer::Refusal;
 use crate::{Broker, names, retry, transaction};
 
@@ -25,8 +26,9 @@ pub(super) fn send<'a>(
     peer: &Peer,
     message: &SendMessageRequestHeader<'a>,
     request: &Command,
-    may_wait_for_disk: bool,
-) -> Result<Stored<'a>, NotStored> {
+    way: Way,
+) -> Result<Sent<'a>, NotStored> {
+    let may_wait_for_disk = way.may_wait_for_disk();
     if !may_wait_for_disk && message.topic.starts_with(names::RETRY_PREFIX) {
         // It may need a topic for dead letters.
         return Err(NotStored::NeedsThread);
@@ -84,35 +86,53 @@ pub(super) fn send<'a>(
     };
     let is_batch = number.is_some() || sys_flag & sys_flag::INNER_BATCH != 0;
     let batch = if is_batch { Some(inner_batch::messages_in(broker, settings, &draft, number)?) } else { None };
+    let refuse = |error| refusal::refusal(broker, settings, &error);
+    let is_half = target.0 == names::HALF_TOPIC;
+    // Where it is missing the broker has added one.
+    let unique_key = marks.unique_key.map(Cow::Borrowed).or_else(|| added_key(&properties));
     let appended = match batch {
         None => {
-            let unique_key = marks.unique_key.or_else(|| properties.view().get(key::UNIQ_KEY));
-            let marks = Marks { unique_key, ..marks };
+            let marks = Marks { unique_key: unique_key.as_deref(), ..marks };
             let queue =
                 if is_own { topic.queue(&broker.store, queue_id) } else { broker.store.queue(target.0, target.1) };
+            let queue = queue.map_err(refuse)?;
+            if let Way::Together(ticket) = way
+                && (is_own || is_half)
+            {
+                let unique_key = marks.unique_key.unwrap_or_default().into();
+                let message = Message { ticket, topic, queue_id, is_half, unique_key };
+                together::gather(broker, &draft, &marks, queue, message).map_err(refuse)?;
+                return Ok(Sent::Gathered);
+            }
+            together::append(broker);
             // as its answer waits
             let is_awaited = waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush;
-            queue.and_then(|queue| broker.store.append_to(queue, &draft, &marks, is_awaited))
+            broker.store.append_to(queue, &draft, &marks, is_awaited)
         }
-        Some(count) => broker.store.append_inner_batch(&draft, count),
+        Some(count) => {
+            together::append(broker);
+            broker.store.append_inner_batch(&draft, count)
+        }
     };
-    let appended = appended.map_err(|error| refusal::refusal(broker, settings, &error))?;
+    let appended = appended.map_err(refuse)?;
     let messages = batch.map_or(1, |count| count as usize);
     if is_own {
         topic.count_stored(&broker.stats, messages, appended.size);
     } else {
         broker.stats.stored(target.0, messages, appended.size);
     }
-    if target.0 == names::HALF_TOPIC {
+    if is_half {
         broker.transactions.metrics.add(message.topic, 1, appended.store_timestamp);
     }
-    // Where it is missing the broker has added one.
-    let added = || properties.view().get(key::UNIQ_KEY).map(|key| Cow::Owned(key.to_vec()));
     let place = Place {
         id: OffsetMessageId { store_host: broker.store_host, offset: appended.physical_offset },
         queue_id,
         queue_offset: appended.queue_offset,
-        unique_key: marks.unique_key.map(Cow::Borrowed).or_else(added),
+        unique_key,
     };
-    Ok(Stored { answer: StoredAnswer::Place(place), end: appended.end(), waits, is_topic_new: is_new })
+    Ok(Sent::Stored(Stored { answer: StoredAnswer::Place(place), end: appended.end(), waits, is_topic_new: is_new }))
+}
+
+fn added_key<'a>(properties: &PropertiesBuf) -> Option<Cow<'a, [u8]>> {
+    properties.view().get(key::UNIQ_KEY).map(|key| Cow::Owned(key.to_vec()))
 }

@@ -25,14 +25,14 @@ pub(crate) use recent::tick;
 pub(crate) use runtime::info as runtime_info;
 pub(crate) use time_span::time_span;
 pub(crate) use topic::topic;
-pub(crate) use traffic::Span;
+pub(crate) use traffic::{Amount, Span};
 pub(crate) use view::view;
 
 use crate::Broker;
 use crate::names::SCHEDULE_TOPIC;
 use put_times::PutTimes;
 use recent::{Mornings, Seconds};
-use traffic::{Amount, Traffic};
+use traffic::Traffic;
 
 /// Counters of messages that came and went.
 #[derive(Default)]
@@ -72,16 +72,16 @@ impl Stats {
 
     /// Counts messages that were stored.
     pub(crate) fn stored(&self, topic: &str, messages: usize, bytes: usize) {
-        let amount = (messages, bytes, 1);
-        self.all_stored.count(amount);
-        self.traffic_of(topic).count(amount);
+        self.stored_amount(None, topic, (messages, bytes, 1));
     }
 
-    /// The same for one who keeps the topic's counters.
-    pub(crate) fn stored_with(&self, kept: &KeptTraffic, topic: &str, messages: usize, bytes: usize) {
-        let amount = (messages, bytes, 1);
+    /// The same for one who may keep the topic's counters.
+    pub(crate) fn stored_amount(&self, kept: Option<&KeptTraffic>, topic: &str, amount: Amount) {
         self.all_stored.count(amount);
-        kept.count(amount, || self.traffic_of(topic));
+        match kept {
+            Some(kept) => kept.count(amount, || self.traffic_of(topic)),
+            None => self.traffic_of(topic).count(amount),
+        }
     }
 
     fn traffic_of(&self, topic: &str) -> Arc<Traffic> {
@@ -92,9 +92,7 @@ impl Stats {
 
     /// Counts messages that were stored one by one.
     pub(crate) fn stored_each(&self, topic: &str, messages: usize, bytes: usize) {
-        let amount = (messages, bytes, messages);
-        self.all_stored.count(amount);
-        self.traffic_of(topic).count(amount);
+        self.stored_amount(None, topic, (messages, bytes, messages));
     }
 
     /// Counts messages that a group pulled.
@@ -242,8 +240,8 @@ mod tests {
     fn who_keeps_counters_finds_those_of_a_topic_made_anew() {
         let (stats, kept) = (Stats::new(false), KeptTraffic::default());
         for made in 0..3 {
-            stats.stored_with(&kept, "T", 4, 100);
-            stats.stored_with(&kept, "T", 4, 100);
+            stats.stored_amount(Some(&kept), "T", (4, 100, 1));
+            stats.stored_amount(Some(&kept), "T", (4, 100, 1));
             stats.stored("T", 2, 100);
             assert_eq!(stats.stored.get("T").map(|traffic| traffic.counts().messages), Some(10));
             assert_eq!(stats.messages_of_users(|_| false)[0], 10 * (made + 1));

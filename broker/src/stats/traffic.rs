@@ -50,7 +50,7 @@ pub(super) struct Traffic {
 }
 
 /// What is added: messages, their bytes, and the calls in which they came.
-pub(super) type Amount = (usize, usize, usize);
+pub(crate) type Amount = (usize, usize, usize);
 
 /// The counters at one moment, or what came between two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

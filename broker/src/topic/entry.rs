@@ -9,7 +9,7 @@ use apogee_store::{AppendError, Store};
 use arc_swap::ArcSwapOption;
 
 use crate::names;
-use crate::stats::{KeptTraffic, Stats};
+use crate::stats::{Amount, KeptTraffic, Stats};
 
 /// A topic: its configuration, and what each send to it would have to look for. A change of the topic makes another one, so
 /// that nothing here is older than the configuration; what others may take out of their tables says so itself.
@@ -47,13 +47,18 @@ impl Topic {
         Ok(queue)
     }
 
-    /// Counts messages that were stored in it.
+    /// Counts messages of one request that were stored in it.
     pub(crate) fn count_stored(&self, stats: &Stats, messages: usize, bytes: usize) {
-        let topic = &self.config.topic_name;
-        match &self.traffic {
-            Some(kept) => stats.stored_with(kept, topic, messages, bytes),
-            None => stats.stored(topic, messages, bytes),
-        }
+        self.count(stats, (messages, bytes, 1));
+    }
+
+    /// Counts messages of a request each.
+    pub(crate) fn count_stored_each(&self, stats: &Stats, messages: usize, bytes: usize) {
+        self.count(stats, (messages, bytes, messages));
+    }
+
+    fn count(&self, stats: &Stats, amount: Amount) {
+        stats.stored_amount(self.traffic.as_ref(), &self.config.topic_name, amount);
     }
 }
 

@@ -17,6 +17,8 @@ use apogee_remoting::protocol::send::SendMessageRequestHeaderV2;
 use apogee_remoting::protocol::topic::CreateTopicRequestHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
 
+use futures_util::future::join_all;
+
 use crate::harness::site::Site;
 use crate::harness::{TIMEOUT, new_client, pull_header};
 use crate::{QUEUES, kills, prepare, some_time};
@@ -134,15 +136,21 @@ impl Sender {
             let numbers = self.sent..self.sent + count;
             self.sent += count;
             self.in_doubt.extend(numbers.clone());
-            let Ok(answer) = client.call(address, self.request(numbers.clone()), TIMEOUT).await else { return };
-            if answer.response_code() == ResponseCode::FLUSH_DISK_TIMEOUT {
-                continue;
-            }
-            assert_eq!(answer.response_code(), ResponseCode::SUCCESS, "{:?}", answer.remark);
-            let first: i64 = answer.field("queueOffset").unwrap().parse().unwrap();
-            for (offset, number) in (first..).zip(numbers) {
-                self.in_doubt.remove(&number);
-                assert_eq!(self.messages.insert(offset, number), None, "an offset was given twice");
+            // in one request, or in requests that go out together
+            let each = if self.topic != BATCHES && fastrand::bool() { 1 } else { count };
+            let requests: Vec<_> = numbers.step_by(each).map(|first| first..first + each).collect();
+            let calls = requests.iter().map(|numbers| client.call(address, self.request(numbers.clone()), TIMEOUT));
+            for (answer, numbers) in join_all(calls).await.into_iter().zip(requests) {
+                let Ok(answer) = answer else { return };
+                if answer.response_code() == ResponseCode::FLUSH_DISK_TIMEOUT {
+                    continue;
+                }
+                assert_eq!(answer.response_code(), ResponseCode::SUCCESS, "{:?}", answer.remark);
+                let first: i64 = answer.field("queueOffset").unwrap().parse().unwrap();
+                for (offset, number) in (first..).zip(numbers) {
+                    self.in_doubt.remove(&number);
+                    assert_eq!(self.messages.insert(offset, number), None, "an offset was given twice");
+                }
             }
         }
     }

@@ -8,7 +8,7 @@ use super::peer::Peer;
 use crate::codec::Head;
 use crate::command::{FLAG_RESPONSE, Language, VERSION_5_5_0};
 use crate::server::Reply;
-use crate::{Body, EncodeHeader, ResponseCode, Serialization};
+use crate::{Body, Command, EncodeHeader, ResponseCode, Serialization};
 
 /// The answer to one request, to be written straight into what leaves on the connection: for requests of which there are
 /// many, and that are answered at once. Whoever drops it answers in another way.
@@ -20,10 +20,49 @@ pub struct Answering<'a> {
     pub(super) received: Instant,
 }
 
+/// Requests of one connection whose answers were put off.
+pub struct Settling<'a> {
+    pub(super) peer: &'a Peer,
+    pub(super) output: &'a mut Output,
+    pub(super) serialization: Serialization,
+    pub(super) received: Instant,
+    pub(super) answered: usize,
+}
+
+impl Settling<'_> {
+    /// When the requests came.
+    pub fn received(&self) -> Instant {
+        self.received
+    }
+
+    /// The answer to the request of a ticket.
+    pub fn answering(&mut self, ticket: Ticket) -> Answering<'_> {
+        self.answered += 1;
+        let Self { peer, output, serialization, received, .. } = self;
+        Answering { peer, output, ticket, serialization: *serialization, received: *received }
+    }
+}
+
 impl Answering<'_> {
     /// When the request came: the same for all that came together.
     pub fn received(&self) -> Instant {
         self.received
+    }
+
+    /// What the answer must carry, for who puts it off.
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// Writes an answer that is there as a whole.
+    pub fn give(self, mut response: Command) {
+        if self.ticket.one_way {
+            return;
+        }
+        self.peer.take_outbox(self.output);
+        response.opaque = self.ticket.opaque;
+        response.flag |= FLAG_RESPONSE;
+        self.output.push(response, self.serialization);
     }
 
     /// Writes the answer.

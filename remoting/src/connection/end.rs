@@ -23,6 +23,8 @@ pub(super) enum End {
     Failed(io::Error),
     BadFrame(FrameError),
     BadCommand(DecodeError),
+    /// Some of its requests will not be answered.
+    Unanswered,
 }
 
 impl From<FrameError> for End {
@@ -53,6 +55,9 @@ impl End {
             Self::Failed(error) => tracing::debug!(%peer, "connection lost: {error}"),
             Self::BadFrame(error) => tracing::warn!(%peer, "connection closed: {error}"),
             Self::BadCommand(error) => tracing::warn!(%peer, "connection closed: {error}"),
+            Self::Unanswered => {
+                tracing::error!(%peer, "connection closed: the answers to some of its requests are lost");
+            }
         }
     }
 }

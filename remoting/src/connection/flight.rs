@@ -63,10 +63,10 @@ pub(crate) struct Flight {
 }
 
 /// What the answer must carry.
-#[derive(Clone, Copy)]
-pub(crate) struct Ticket {
-    pub opaque: i32,
-    pub one_way: bool,
+#[derive(Clone, Copy, Debug)]
+pub struct Ticket {
+    pub(crate) opaque: i32,
+    pub(crate) one_way: bool,
 }
 
 impl Flight {

@@ -23,8 +23,9 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 pub use answer::Answer;
-pub use answering::Answering;
+pub use answering::{Answering, Settling};
 pub(crate) use flight::Limits;
+pub use flight::Ticket;
 pub use options::ConnectionOptions;
 pub(crate) use peer::Phase;
 pub use peer::{CallError, Peer};
@@ -143,10 +144,20 @@ impl<S: Service + ?Sized> Connection<S> {
     }
 
     fn handle_frames(&mut self) -> Result<usize, End> {
+        let mut put_off = 0;
+        let handled = self.dispatch_frames(&mut put_off);
+        if put_off > 0 {
+            self.settle(put_off)?;
+        }
+        handled
+    }
+
+    /// Counts those whose answers are put off.
+    fn dispatch_frames(&mut self, put_off: &mut usize) -> Result<usize, End> {
         let mut handled = 0;
         while handled < FRAMES && !self.is_congested() {
             let Some(content) = self.input.next_frame()? else { break };
-            self.dispatch(content)?;
+            *put_off += usize::from(self.dispatch(content)?);
             handled += 1;
         }
         Ok(handled)

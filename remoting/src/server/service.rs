@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::{Answering, Peer};
+use super::{Answering, Peer, Settling};
 use crate::Command;
 
 /// The handlers behind one listening port.
@@ -18,6 +18,12 @@ pub trait Service: Send + Sync + 'static {
     fn answer(&self, peer: &Arc<Peer>, request: Command, answering: Answering<'_>) -> Reply {
         let _ = answering;
         self.call(peer, request)
+    }
+
+    /// Answers what was put off ([`Reply::PutOff`]): called on the same thread, with nothing of another connection in between, when
+    /// all frames that came together are handled.
+    fn settle(&self, settling: &mut Settling<'_>) {
+        let _ = settling;
     }
 
     /// Whether `request` may be answered with SYSTEM_BUSY, without a call, while the server's limits on
@@ -43,6 +49,8 @@ pub enum Reply {
     Later(Pin<Box<dyn Future<Output = Command> + Send>>),
     /// It is written already: see [`Answering`].
     Written,
+    /// [`Service::settle`] writes it.
+    PutOff,
     /// Not at all.
     Never,
 }

@@ -2,11 +2,12 @@
 #![allow(dead_code, reason = "every test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "clippy sees no test in a shared module")]
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apogee_remoting::server::{Peer, Reply, Server, ServerOptions, Service};
+use apogee_remoting::server::{Answering, Peer, Reply, Server, ServerOptions, Service, Settling, Ticket};
 use apogee_remoting::{Command, RequestCode, ResponseCode, Serialization, frame};
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -30,6 +31,18 @@ pub const NEVER: RequestCode = RequestCode(1006);
 pub const LARGE: RequestCode = RequestCode(1007);
 /// Is never refused.
 pub const VITAL: RequestCode = RequestCode(1008);
+
+/// Is answered with those that came with it.
+pub const PUT_OFF: RequestCode = RequestCode(1009);
+/// Should be, and is forgotten.
+pub const FORGOTTEN: RequestCode = RequestCode(1010);
+/// The answers to those that came with it panic.
+pub const PANIC_TOGETHER: RequestCode = RequestCode(1011);
+
+thread_local! {
+    /// What was put off: how to answer, and whether that panics.
+    static PUT_OFF_HERE: RefCell<Vec<(Ticket, bool)>> = const { RefCell::new(Vec::new()) };
+}
 
 /// What the handlers saw.
 pub enum Event {
@@ -69,6 +82,27 @@ impl Service for Handlers {
                 let _ = self.0.send(Event::Seen(Arc::clone(peer), request));
                 Reply::Never
             }
+        }
+    }
+
+    fn answer(&self, peer: &Arc<Peer>, request: Command, answering: Answering<'_>) -> Reply {
+        let code = request.request_code();
+        match code {
+            PUT_OFF | PANIC_TOGETHER => {
+                PUT_OFF_HERE.with_borrow_mut(|all| all.push((answering.ticket(), code == PANIC_TOGETHER)));
+                Reply::PutOff
+            }
+            FORGOTTEN => Reply::PutOff,
+            _ => self.call(peer, request),
+        }
+    }
+
+    fn settle(&self, settling: &mut Settling<'_>) {
+        let all = PUT_OFF_HERE.take();
+        let body = all.len().to_string();
+        for (ticket, panics) in all {
+            assert!(!panics, "asked to");
+            settling.answering(ticket).give(Command::response(ResponseCode::SUCCESS).with_body(body.clone()));
         }
     }
 

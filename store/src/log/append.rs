@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use apogee_remoting::message::properties::Properties;
 use apogee_remoting::message::record::{BLANK_HEAD, Draft, MAGIC_BLANK, Placement};
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
@@ -45,16 +44,6 @@ impl Appended {
     pub fn end(&self) -> i64 {
         self.physical_offset + self.size as i64
     }
-}
-
-/// One of several records that are encoded one behind another.
-struct Encoded<'a> {
-    queue: &'a Arc<Queue>,
-    /// Queue offsets that it takes.
-    offsets: i64,
-    /// Where it ends among them.
-    end: usize,
-    known: Option<Known>,
 }
 
 /// Places of the messages of one append, in order.
@@ -134,48 +123,7 @@ impl CommitLog {
         })
     }
 
-    /// Stores several messages one behind another in one file, all or none.
-    ///
-    /// # Errors
-    /// None was stored.
-    pub fn append_all<'a>(
-        &self,
-        messages: impl IntoIterator<Item = (Draft<'a>, &'a Arc<Queue>)>,
-    ) -> Result<Batch, AppendError> {
-        self.gate.check()?;
-        ENCODED.with_borrow_mut(|buffer| {
-            buffer.clear();
-            let mut records: SmallVec<[Encoded<'_>; 32]> = SmallVec::new();
-            for (draft, queue) in messages {
-                self.encode(&draft, buffer)?;
-                let known = self.known(&draft, &Marks::of(Properties::new(draft.properties)), queue);
-                records.push(Encoded { queue, offsets: offsets_of(&draft), end: buffer.len(), known });
-            }
-            if records.is_empty() {
-                return Ok(Batch::new());
-            }
-            let placed = {
-                let mut appender = self.lock_for(buffer.len())?;
-                let mut placed = Batch::with_capacity(records.len());
-                let mut start = 0;
-                for Encoded { queue, offsets, end, .. } in &records {
-                    let placement = Self::place(&appender, queue, *offsets, start);
-                    let record = &mut buffer[start..*end];
-                    placement.write(record, self.options.property_crc);
-                    self.copy(&mut appender, record);
-                    placed.push(Appended::new(&placement, end - start));
-                    start = *end;
-                }
-                self.tell_all(&placed, &records);
-                let last = appender.last_timestamp;
-                self.publish(appender, last)?;
-                placed
-            };
-            self.appended(buffer);
-            Ok(placed)
-        })
-    }
-
+    /// Appends the record to the buffer, or nothing.
     pub(super) fn encode(&self, draft: &Draft<'_>, buffer: &mut Vec<u8>) -> Result<(), AppendError> {
         let limit = self.max_body_size.load(Ordering::Relaxed);
         if draft.body.len() > limit {
@@ -184,12 +132,14 @@ impl CommitLog {
         if !are_properties(draft.properties) {
             return Err(AppendError::Properties);
         }
-        draft.encode(buffer, self.options.property_crc)?;
+        self.check_size(draft.encoded_len(self.options.property_crc))?;
+        Ok(draft.encode(buffer, self.options.property_crc)?)
+    }
+
+    /// Whether records of so many bytes fit into one file.
+    pub(super) fn check_size(&self, size: usize) -> Result<(), AppendError> {
         let limit = self.segments.file_size() - BLANK_HEAD;
-        if buffer.len() > limit {
-            return Err(AppendError::MessageTooLarge { size: buffer.len(), limit });
-        }
-        Ok(())
+        if size > limit { Err(AppendError::MessageTooLarge { size, limit }) } else { Ok(()) }
     }
 
     /// Takes the lock, with a file that has room for `size` bytes and a blank behind them, and looks at the clock.
@@ -215,19 +165,8 @@ impl CommitLog {
     }
 
     /// What those who work on the log's end are told of a message.
-    fn known(&self, draft: &Draft<'_>, marks: &Marks<'_>, queue: &Queue) -> Option<Known> {
+    pub(super) fn known(&self, draft: &Draft<'_>, marks: &Marks<'_>, queue: &Queue) -> Option<Known> {
         self.feed.get()?.known(draft, marks, queue)
-    }
-
-    /// Tells them of several records together: what is held for that is not held while records are copied.
-    fn tell_all(&self, placed: &[Appended], records: &[Encoded<'_>]) {
-        let Some(feed) = self.feed.get() else { return };
-        let mut telling = feed.begin();
-        for (appended, Encoded { queue, known, .. }) in placed.iter().zip(records) {
-            if let Some(known) = known {
-                telling.tell(appended, Arc::clone(queue), *known);
-            }
-        }
     }
 
     /// Copies a record into the file, or where each message is synced to what is staged for it: the first write into a page of
@@ -342,12 +281,12 @@ impl Appender {
 }
 
 /// Queue offsets that a record takes.
-fn offsets_of(draft: &Draft<'_>) -> i64 {
+pub(super) fn offsets_of(draft: &Draft<'_>) -> i64 {
     i64::from(is_queued(draft.sys_flag))
 }
 
 /// Gives back a buffer that became large.
-fn trim(buffer: &mut Vec<u8>) {
+pub(super) fn trim(buffer: &mut Vec<u8>) {
     if buffer.capacity() > KEPT {
         *buffer = Vec::new();
     }

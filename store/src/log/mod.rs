@@ -28,6 +28,7 @@ mod segment;
 mod segments;
 mod staged;
 mod stretch;
+mod together;
 mod zeros;
 
 use std::io;
@@ -50,6 +51,7 @@ pub(crate) use reader::Reader;
 pub use recover::{RecoverError, RecoverFrom};
 pub use segments::SegmentsError;
 pub use stretch::{FileStretch, Stretch};
+pub use together::Gathered;
 
 use crate::dispatch::{Feed, Waker};
 use ahead::Ahead;

@@ -30,7 +30,7 @@ use crate::checkpoint::Checkpoint;
 use crate::disk::Space;
 use crate::dispatch::{Dispatch, Dispatcher, Marks, QueueFlusher};
 use crate::index::{IndexBuilder, IndexReader};
-use crate::log::{AppendError, Appended, Batch, Changeable, CommitLog, NeverReached};
+use crate::log::{AppendError, Appended, Batch, Changeable, CommitLog, Gathered, NeverReached};
 use crate::marks::{AbortMark, StoreLock};
 use crate::queue::{KnownEnds, Queue, QueueTable};
 use crate::read::{ReadLimits, RecordSource};
@@ -95,6 +95,27 @@ impl Store {
             _ if is_awaited => self.log.append_awaited(draft, marks, queue),
             _ => self.log.append(draft, marks, queue),
         }
+    }
+
+    /// Whether messages can be gathered: none may go to queues that its properties name.
+    pub fn gathers(&self) -> bool {
+        self.light.is_none()
+    }
+
+    /// Encodes a message for a queue, which has just been seen to be not gone, behind those that are gathered.
+    pub fn gather(
+        &self,
+        gathered: &mut Gathered,
+        draft: &Draft<'_>,
+        marks: &Marks<'_>,
+        queue: Arc<Queue>,
+    ) -> Result<(), AppendError> {
+        self.log.gather(gathered, draft, marks, queue)
+    }
+
+    /// Appends what was gathered, in its order and each message as if it came alone, and says of one after the other where it is.
+    pub fn append_gathered(&self, gathered: &mut Gathered, stored: impl FnMut(Result<Appended, AppendError>)) {
+        self.log.append_gathered(gathered, stored);
     }
 
     /// Appends `count` messages as one record to a topic with batch queues; takes the offset of the first.
