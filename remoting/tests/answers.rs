@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use apogee_remoting::server::{CallError, ServerOptions};
 use apogee_remoting::{Command, RequestCode, ResponseCode, Serialization};
-use support::{ECHO, FORGOTTEN, LATER, NEVER, PANIC, PANIC_LATER, PANIC_TOGETHER, PUSH, PUT_OFF, request, soon, start};
+use support::{
+    ECHO, FORGOTTEN, LATER, NEVER, PANIC, PANIC_LATER, PANIC_TOGETHER, PANIC_UNASKED, PUSH, PUT_OFF, request, soon,
+    start,
+};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -84,6 +87,20 @@ async fn a_connection_ends_whose_answers_are_lost() {
         server.closed().await;
         assert_eq!(server.connect().await.ask(&request(PUT_OFF, 5, b"")).await.body.bytes(), "1");
     }
+}
+
+#[tokio::test]
+async fn what_is_put_off_is_not_left_to_another_connection() {
+    let mut server = start(ServerOptions { max_requests_in_flight: 1, ..ServerOptions::default() }).await;
+    let mut first = server.connect().await;
+    first.write(&request(LATER, 1, b"").encode(Serialization::Json)).await;
+    let (_, held) = server.held().await;
+    let mut second = server.connect().await;
+    let frames = [(PUT_OFF, 2), (PANIC_UNASKED, 3)];
+    second.write(&frames.map(|(code, opaque)| request(code, opaque, b"").encode(Serialization::Json)).concat()).await;
+    server.closed().await;
+    assert_eq!(first.ask(&request(PUT_OFF, 4, b"")).await.body.bytes(), "1");
+    held.send(done("later")).unwrap();
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! A broker that is killed again and again under load keeps what it acknowledged.
 //!
-//! Senders fill a queue each, one message at a time or in batches, which are records of their own or, in batch queues, one
-//! record, through files that roll and expire, with synchronous and asynchronous flush; the broker is killed at any time, also
-//! while it starts.
+//! Senders fill a queue each, with single messages, several of them on their way together, or in batches, which are records of
+//! their own or, in batch queues, one record, through files that roll and expire, with synchronous and asynchronous flush; the
+//! broker is killed at any time, also while it starts.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -16,7 +16,6 @@ use apogee_remoting::protocol::query::QueryMessageRequestHeader;
 use apogee_remoting::protocol::send::SendMessageRequestHeaderV2;
 use apogee_remoting::protocol::topic::CreateTopicRequestHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
-
 use futures_util::future::join_all;
 
 use crate::harness::site::Site;
@@ -139,9 +138,13 @@ impl Sender {
             // in one request, or in requests that go out together
             let each = if self.topic != BATCHES && fastrand::bool() { 1 } else { count };
             let requests: Vec<_> = numbers.step_by(each).map(|first| first..first + each).collect();
+            let mut has_ended = false;
             let calls = requests.iter().map(|numbers| client.call(address, self.request(numbers.clone()), TIMEOUT));
             for (answer, numbers) in join_all(calls).await.into_iter().zip(requests) {
-                let Ok(answer) = answer else { return };
+                let Ok(answer) = answer else {
+                    has_ended = true;
+                    continue;
+                };
                 if answer.response_code() == ResponseCode::FLUSH_DISK_TIMEOUT {
                     continue;
                 }
@@ -151,6 +154,9 @@ impl Sender {
                     self.in_doubt.remove(&number);
                     assert_eq!(self.messages.insert(offset, number), None, "an offset was given twice");
                 }
+            }
+            if has_ended {
+                return;
             }
         }
     }

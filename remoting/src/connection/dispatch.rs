@@ -49,10 +49,15 @@ impl<S: Service + ?Sized> Connection<S> {
         let serialization = self.options.serialization;
         let mut settling = Settling { peer, output, serialization, received, answered: 0 };
         let settled = catch_unwind(AssertUnwindSafe(|| self.service.settle(&mut settling)));
-        if let Err(panic) = settled {
-            tracing::error!(panic = text_of(&*panic), "answering requests that came together panicked");
+        let answered = settling.answered;
+        match settled {
+            Ok(()) if answered == put_off => return Ok(()),
+            Ok(()) => tracing::error!(answered, put_off, "requests that came together were forgotten"),
+            Err(panic) => {
+                tracing::error!(panic = text_of(&*panic), "answering requests that came together panicked");
+            }
         }
-        if settling.answered == put_off { Ok(()) } else { Err(End::Unanswered) }
+        Err(End::Unanswered)
     }
 
     /// Puts an answer into the output, behind what the handler pushed before it.

@@ -17,6 +17,7 @@ mod stream;
 mod timer;
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -145,11 +146,12 @@ impl<S: Service + ?Sized> Connection<S> {
 
     fn handle_frames(&mut self) -> Result<usize, End> {
         let mut put_off = 0;
-        let handled = self.dispatch_frames(&mut put_off);
+        // Whatever comes in between, what was put off is settled before this thread serves another connection.
+        let handled = catch_unwind(AssertUnwindSafe(|| self.dispatch_frames(&mut put_off)));
         if put_off > 0 {
             self.settle(put_off)?;
         }
-        handled
+        handled.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Counts those whose answers are put off.

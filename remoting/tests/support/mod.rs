@@ -39,6 +39,9 @@ pub const FORGOTTEN: RequestCode = RequestCode(1010);
 /// The answers to those that came with it panic.
 pub const PANIC_TOGETHER: RequestCode = RequestCode(1011);
 
+/// Panics when it is asked whether it may be refused.
+pub const PANIC_UNASKED: RequestCode = RequestCode(1012);
+
 thread_local! {
     /// What was put off: how to answer, and whether that panics.
     static PUT_OFF_HERE: RefCell<Vec<(Ticket, bool)>> = const { RefCell::new(Vec::new()) };
@@ -107,7 +110,11 @@ impl Service for Handlers {
     }
 
     fn may_refuse(&self, request: &Command) -> bool {
-        request.request_code() != VITAL
+        match request.request_code() {
+            VITAL | PUT_OFF => false,
+            PANIC_UNASKED => panic!("asked to"),
+            _ => true,
+        }
     }
 
     fn closed(&self, peer: &Arc<Peer>) {

@@ -23,19 +23,19 @@ struct Parking {
     thread: Mutex<Option<Thread>>,
     /// What the dispatcher dispatches, for those who help.
     dispatch: OnceLock<Weak<Dispatch>>,
-    /// The last millisecond in which somebody helped, and how often in it (the lowest byte).
+    /// The last millisecond in which somebody helped, and with how many messages (the lowest byte).
     helped: AtomicI64,
 }
 
 impl Waker {
-    /// There are new messages in the log, up to a physical offset, stored at a time (ms). Call it after the log's new end is
+    /// There are `count` new messages in the log, up to a physical offset, stored at a time (ms). Call it after the log's new end is
     /// published.
     ///
     /// Where few come, and the dispatcher sleeps, who stored them dispatches them: to wake a thread takes much longer.
-    pub fn wake_or_help(&self, end: i64, now: i64) {
+    pub fn wake_or_help(&self, count: usize, end: i64, now: i64) {
         // as in `wake`
         fence(Ordering::SeqCst);
-        if self.0.asleep.load(Ordering::Relaxed) && !(self.0.may_help(now) && self.0.help(end)) {
+        if self.0.asleep.load(Ordering::Relaxed) && !(self.0.may_help(count, now) && self.0.help(end)) {
             self.wake();
         }
     }
@@ -75,15 +75,17 @@ impl Waker {
 }
 
 impl Parking {
-    /// Whether few messages came in this millisecond: of many, the dispatcher takes several at a time.
-    fn may_help(&self, now: i64) -> bool {
+    /// Whether few messages came in this millisecond, with these: of many, the dispatcher takes several at a time.
+    fn may_help(&self, count: usize, now: i64) -> bool {
         let helped = self.helped.load(Ordering::Relaxed);
-        let times = if helped >> 8 == now { helped & 0xFF } else { 0 };
-        if times < MOST_HELP {
-            // two at the same moment may count as one
-            self.helped.store(now << 8 | (times + 1), Ordering::Relaxed);
+        let before = if helped >> 8 == now { helped & 0xFF } else { 0 };
+        let messages = before + count.min(MOST_HELP as usize + 1) as i64;
+        if messages > MOST_HELP {
+            return false;
         }
-        times < MOST_HELP
+        // those that come at the same moment may not count
+        self.helped.store(now << 8 | messages, Ordering::Relaxed);
+        true
     }
 
     fn help(&self, end: i64) -> bool {

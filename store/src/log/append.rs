@@ -212,13 +212,14 @@ impl CommitLog {
 
     /// After the lock: tells those who work on new records.
     pub(super) fn appended(&self, buffer: &mut Vec<u8>) {
-        self.tell_of_records();
+        self.tell_of_records(1);
         trim(buffer);
     }
 
-    /// Tells those who work on new records.
-    pub(super) fn tell_of_records(&self) {
-        self.waker.wake_or_help(self.written.load(Ordering::Relaxed), self.last_timestamp.load(Ordering::Relaxed));
+    /// Tells those who work on new records that there are so many.
+    pub(super) fn tell_of_records(&self, count: usize) {
+        let (end, now) = (self.written.load(Ordering::Relaxed), self.last_timestamp.load(Ordering::Relaxed));
+        self.waker.wake_or_help(count, end, now);
         self.tell_others();
     }
 

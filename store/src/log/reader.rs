@@ -81,6 +81,10 @@ impl RecordSource for Reader<'_> {
         self.may_wait
     }
 
+    fn is_as_written(&self, offset: i64) -> bool {
+        offset >= self.recent
+    }
+
     fn next_file_start(&self, offset: i64) -> i64 {
         self.log.next_file_start(offset)
     }

@@ -65,7 +65,8 @@ impl CommitLog {
         };
         drop(appender);
         writing.finish()?;
-        self.tell_of_records();
+        // a sync is far more than to dispatch them
+        self.tell_of_records(1);
         Ok(())
     }
 

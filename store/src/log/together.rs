@@ -77,6 +77,9 @@ impl CommitLog {
     /// Nothing is gathered afterwards.
     pub fn append_gathered(&self, gathered: &mut Gathered, mut stored: impl FnMut(Result<Appended, AppendError>)) {
         let Gathered { bytes, records, placed } = gathered;
+        if records.is_empty() {
+            return;
+        }
         let mut rest = &records[..];
         while let Some(first) = rest.first() {
             let mut run = 1;
@@ -91,7 +94,7 @@ impl CommitLog {
             }
             rest = &rest[run..];
         }
-        self.tell_of_records();
+        self.tell_of_records(records.len());
         gathered.clear();
     }
 
@@ -105,22 +108,29 @@ impl CommitLog {
     ) -> Result<Batch, AppendError> {
         self.gate.check()?;
         TOGETHER.with_borrow_mut(|gathered| {
-            // what an error has left
+            let appended = self.append_together(messages, gathered);
             gathered.clear();
-            for (draft, queue) in messages {
-                let marks = Marks::of(Properties::new(draft.properties));
-                self.gather(gathered, &draft, &marks, Arc::clone(queue))?;
-            }
-            let Gathered { bytes, records, placed } = gathered;
-            if !records.is_empty() {
-                self.check_size(bytes.len())?;
-                self.append_run(self.lock_for(bytes.len())?, bytes, records, placed)?;
-                self.tell_of_records();
-            }
-            let placed = Batch::from_slice(placed);
-            gathered.clear();
-            Ok(placed)
+            appended
         })
+    }
+
+    fn append_together<'a>(
+        &self,
+        messages: impl IntoIterator<Item = (Draft<'a>, &'a Arc<Queue>)>,
+        gathered: &mut Gathered,
+    ) -> Result<Batch, AppendError> {
+        for (draft, queue) in messages {
+            let marks = Marks::of(Properties::new(draft.properties));
+            self.gather(gathered, &draft, &marks, Arc::clone(queue))?;
+        }
+        let Gathered { bytes, records, placed } = gathered;
+        if records.is_empty() {
+            return Ok(Batch::new());
+        }
+        self.check_size(bytes.len())?;
+        self.append_run(self.lock_for(bytes.len())?, bytes, records, placed)?;
+        self.tell_of_records(records.len());
+        Ok(Batch::from_slice(placed))
     }
 
     /// Stores records for which there is room, and fills in where they are.

@@ -279,6 +279,12 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
             self.result.bytes -= run.bytes;
             return Ok(());
         };
+        // Where it is what this process wrote, the first and the last record speak for those between: each look waits for
+        // memory.
+        if self.log.is_as_written(run.start) && run.has_its_ends(&bytes) {
+            self.push(bytes);
+            return Ok(());
+        }
         // What was closed cleanly is not read at the start, so this is the first look at it. Bytes that do not even say
         // that they are this record would make the reader lose those behind them.
         let (mut from, mut at) = (0, 0);
@@ -319,6 +325,15 @@ struct Run {
     start: i64,
     bytes: usize,
     records: SmallVec<[Amount; 32]>,
+}
+
+impl Run {
+    /// Whether its first and its last record are in its bytes as the queue says.
+    fn has_its_ends(&self, bytes: &[u8]) -> bool {
+        let is_there = |at: usize, size| record::size_at(&bytes[at..], self.start + at as i64) == Some(size);
+        let [first, .., last] = self.records.as_slice() else { return false };
+        is_there(0, first.bytes) && is_there(self.bytes - last.bytes, last.bytes)
+    }
 }
 
 /// A reader that asks for less gets this much.

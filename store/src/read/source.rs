@@ -35,6 +35,13 @@ pub trait RecordSource: Send + Sync {
         true
     }
 
+    /// Whether what lies from `offset` on was written by this process and did not go through a disk, so that it is as it was
+    /// written.
+    fn is_as_written(&self, offset: i64) -> bool {
+        let _ = offset;
+        false
+    }
+
     /// First physical offset of the file after the one that holds `offset`.
     fn next_file_start(&self, offset: i64) -> i64;
 
