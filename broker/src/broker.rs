@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use apogee_config::BrokerSettings;
 use apogee_config::state_file::StateFile;
 use apogee_remoting::client::{Client, NameServers};
 use apogee_remoting::message::id::UniqueIds;
@@ -25,6 +24,7 @@ use crate::registration::TopicChanges;
 use crate::replication::Replication;
 use crate::request_mode::RequestModes;
 use crate::schedule::Schedule;
+use crate::settings::Settings;
 use crate::stats::Stats;
 use crate::timer::Timer;
 use crate::topic::TopicTable;
@@ -32,7 +32,7 @@ use crate::transaction::Transactions;
 
 /// Everything that handlers and the broker's own tasks share.
 pub(crate) struct Broker {
-    pub(crate) settings: ArcSwap<BrokerSettings>,
+    pub(crate) settings: ArcSwap<Settings>,
     /// Version of the configuration; held through every change of it.
     pub(crate) settings_version: Mutex<DataVersion>,
     pub(crate) clock: Clock,
@@ -73,7 +73,7 @@ pub(crate) struct Broker {
 
 impl Broker {
     /// The configuration as it is now.
-    pub(crate) fn settings(&self) -> Guard<Arc<BrokerSettings>> {
+    pub(crate) fn settings(&self) -> Guard<Arc<Settings>> {
         self.settings.load()
     }
 

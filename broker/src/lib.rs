@@ -27,6 +27,7 @@ mod router;
 mod saved_table;
 mod schedule;
 mod send;
+mod settings;
 mod start;
 mod stats;
 mod tasks;

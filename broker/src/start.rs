@@ -38,6 +38,7 @@ use crate::replication::Replication;
 use crate::request_mode::RequestModes;
 use crate::router::Router;
 use crate::schedule::{Alarm, DelayOffsets, Schedule};
+use crate::settings::Settings;
 use crate::stats::Stats;
 use crate::timer::Timer;
 use crate::topic::TopicTable;
@@ -231,7 +232,7 @@ fn open(mut settings: BrokerSettings) -> Result<Broker, StartError> {
         request_modes,
         timer: Timer::new(&config_folder(&settings)),
         unique_ids: UniqueIds::new(ip, std::process::id(), port as u32),
-        settings: ArcSwap::from_pointee(settings),
+        settings: ArcSwap::from_pointee(Settings::from(settings)),
         settings_version: Mutex::default(),
         clock,
         store,

@@ -17,7 +17,7 @@ pub(crate) use read_mode::set_read_mode;
 /// Changes keys (25): all that are named, or none.
 pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
     let mut version = broker.settings_version.lock();
-    let update = apply(&**broker.settings(), &request.body.bytes())?;
+    let update = apply(&***broker.settings(), &request.body.bytes())?;
     for notice in &update.notices {
         tracing::warn!("{notice}");
     }
@@ -29,7 +29,7 @@ pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
     tracing::info!(keys = ?update.changed, "configuration changed");
     broker.store.change(&update.settings.store);
     broker.replication.change(&update.settings.store);
-    broker.settings.store(Arc::new(update.settings));
+    broker.settings.store(Arc::new(update.settings.into()));
     version.advance(0, broker.now());
     if permission_changed {
         // Every topic is registered with the permissions that the broker as a whole has.

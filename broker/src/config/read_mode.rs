@@ -31,7 +31,7 @@ pub(crate) fn set_read_mode(broker: &Broker, request: &Command) -> Answer {
     let mut settings = BrokerSettings::clone(&broker.settings());
     settings.store.data_read_ahead_enable = read_ahead;
     broker.store.change(&settings.store);
-    broker.settings.store(Arc::new(settings));
+    broker.settings.store(Arc::new(settings.into()));
     let mode = if read_ahead { NORMAL } else { RANDOM };
     tracing::info!(mode, "the commit log is read in another way");
     let remark = format!("set commitlog readahead mode success, mode: {mode}");

@@ -1,6 +1,5 @@
 //! Several messages in one request: records of their own or, for topics with batch queues, one record.
 
-use apogee_config::BrokerSettings;
 use apogee_remoting::message::batch::{BatchMember, decode};
 use apogee_remoting::message::id::OffsetMessageId;
 use apogee_remoting::message::properties::{Properties, key};
@@ -16,6 +15,7 @@ use super::{NotStored, Stored, check, inner_batch, properties, refusal};
 use crate::Broker;
 use crate::answer::Refusal;
 use crate::names;
+use crate::settings::Settings;
 use crate::topic::queue_kind;
 
 /// Longest topic of a batch, as in the reference.
@@ -24,7 +24,7 @@ const LONGEST_TOPIC: usize = 127;
 /// Stores the members of a batch, all or none: next to one another, each as a record of its own, or as one record.
 pub(super) fn send(
     broker: &Broker,
-    settings: &BrokerSettings,
+    settings: &Settings,
     peer: &Peer,
     message: &SendMessageRequestHeader<'_>,
     request: &Command,

@@ -1,6 +1,5 @@
 //! Many messages in one record, for topics with batch queues.
 
-use apogee_config::BrokerSettings;
 use apogee_remoting::message::batch;
 use apogee_remoting::message::id::OffsetMessageId;
 use apogee_remoting::message::properties::{Properties, key};
@@ -13,12 +12,13 @@ use apogee_store::QueueKind;
 use super::{NotStored, Stored, properties, refusal};
 use crate::Broker;
 use crate::answer::Refusal;
+use crate::settings::Settings;
 use crate::topic::queue_kind;
 
 /// Stores a batch of `count` messages as one record. `draft` has everything but the properties.
 pub(super) fn send(
     broker: &Broker,
-    settings: &BrokerSettings,
+    settings: &Settings,
     draft: &Draft<'_>,
     sent: Properties<'_>,
     count: usize,
@@ -61,7 +61,7 @@ pub(super) fn send(
 /// The topic's queues hold no batches, or mark, number and body do not agree. The reference believes the number.
 pub(super) fn messages_in(
     broker: &Broker,
-    settings: &BrokerSettings,
+    settings: &Settings,
     draft: &Draft<'_>,
     number: Option<&[u8]>,
 ) -> Result<i16, Refusal> {

@@ -22,6 +22,7 @@ use tokio::time::timeout;
 
 use crate::answer::Refusal;
 use crate::replication::{Quorum, check_members};
+use crate::settings::Settings;
 use crate::thread::on_thread;
 use crate::{Broker, registration};
 use answer::StoredAnswer;
@@ -137,7 +138,7 @@ async fn send_on_thread(broker: Arc<Broker>, peer: Arc<Peer>, request: Command) 
 
 fn store<'a>(
     broker: &Broker,
-    settings: &BrokerSettings,
+    settings: &Settings,
     peer: &Peer,
     request: &'a Command,
     way: Way,
@@ -164,7 +165,7 @@ struct Unsettled<A> {
 }
 
 impl<'a> Unsettled<StoredAnswer<'a>> {
-    fn of(broker: &Broker, settings: &BrokerSettings, stored: Stored<'a>) -> Self {
+    fn of(broker: &Broker, settings: &Settings, stored: Stored<'a>) -> Self {
         let limit = (stored.waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush)
             .then(|| Duration::from_millis(settings.store.sync_flush_timeout.max(1) as u64));
         let quorum = if stored.waits { Quorum::of(broker, settings, stored.end) } else { None };
@@ -176,7 +177,7 @@ impl<'a> Unsettled<StoredAnswer<'a>> {
     }
 
     /// The same without what the answer borrows from its request.
-    fn detached(self, settings: &BrokerSettings) -> Unsettled<Command> {
+    fn detached(self, settings: &Settings) -> Unsettled<Command> {
         let Self { answer, end, limit, quorum, is_topic_new } = self;
         Unsettled { answer: answer.into_command(settings), end, limit, quorum, is_topic_new }
     }

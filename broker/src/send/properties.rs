@@ -9,6 +9,7 @@ use apogee_store::Marks;
 use apogee_store::light::LIGHT_PREFIX;
 
 use crate::answer::Refusal;
+use crate::settings::Settings;
 use crate::{Broker, transaction};
 
 /// The properties of a message that comes alone.
@@ -41,7 +42,7 @@ pub(super) struct Half {
 /// what a broker adds to a single send (trap 13).
 pub(super) fn for_single<'a>(
     broker: &Broker,
-    settings: &BrokerSettings,
+    settings: &Settings,
     topic: &str,
     sent: &'a str,
 ) -> Result<SingleProperties<'a>, Refusal> {
@@ -86,7 +87,7 @@ pub(super) fn for_single<'a>(
     if marks.unique_key.is_none() {
         properties.push(key::UNIQ_KEY, broker.unique_ids.next(broker.now()));
     }
-    push_own(&mut properties, settings);
+    properties.append(settings.own_properties());
     let delay_level = delay.map_or(Ok(0), delay_level)?;
     let half = is_half.then_some(half);
     Ok(SingleProperties { stored: properties, marks, waits, delay_level, half, is_timer, number })
@@ -107,19 +108,12 @@ pub(super) fn for_member<'a>(settings: &BrokerSettings, sent: &'a [u8]) -> Cow<'
 }
 
 /// Properties of a batch that becomes one record, of `count` messages.
-pub(super) fn for_inner_batch(settings: &BrokerSettings, sent: Properties<'_>, count: usize) -> PropertiesBuf {
+pub(super) fn for_inner_batch(settings: &Settings, sent: Properties<'_>, count: usize) -> PropertiesBuf {
     let kept = sent.iter().filter(|(name, _)| !is_replaced(name) && *name != key::INNER_NUM.as_bytes());
     let mut properties: PropertiesBuf = kept.collect();
-    push_own(&mut properties, settings);
+    properties.append(settings.own_properties());
     properties.push(key::INNER_NUM, count.to_string());
     properties
-}
-
-fn push_own(properties: &mut PropertiesBuf, settings: &BrokerSettings) {
-    properties
-        .push(key::MSG_REGION, &settings.broker.region_id)
-        .push(key::TRACE_ON, if settings.broker.trace_on { "true" } else { "false" })
-        .push(key::CLUSTER, &settings.broker.broker_cluster_name);
 }
 
 /// Any of these asks for delivery at a time.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use apogee_config::BrokerSettings;
 use apogee_remoting::command::Body;
 use apogee_remoting::message::id::OffsetMessageId;
 use apogee_remoting::message::properties::{PropertiesBuf, key};
@@ -18,6 +17,7 @@ use super::{NotStored, Stored, Unsettled, check, with_trace};
 use crate::Broker;
 use crate::answer::Refusal;
 use crate::client::PATIENCE;
+use crate::settings::Settings;
 use crate::thread::on_thread;
 
 /// What clients get as message id where the reply is not stored; they cannot do without one.
@@ -39,7 +39,7 @@ pub(crate) fn reply(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) ->
 
 async fn deliver(
     broker: &Arc<Broker>,
-    settings: &Arc<BrokerSettings>,
+    settings: &Arc<Settings>,
     peer: &Arc<Peer>,
     request: Arc<Command>,
 ) -> Result<Stored<'static>, Refusal> {
@@ -97,7 +97,7 @@ async fn deliver(
 /// The queue of the reply's topic, which is the cluster's own.
 fn queue(
     broker: &Broker,
-    settings: &BrokerSettings,
+    settings: &Settings,
     peer: &Peer,
     request: &Command,
     may_wait_for_disk: bool,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use apogee_config::{BrokerSettings, FlushDiskType};
+use apogee_config::FlushDiskType;
 use apogee_remoting::message::id::OffsetMessageId;
 use apogee_remoting::message::properties::{PropertiesBuf, key};
 use apogee_remoting::message::record::Draft;
@@ -12,17 +12,19 @@ use apogee_remoting::protocol::topic::TopicFilterType;
 use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, ResponseCode};
 use apogee_store::Marks;
+use smallvec::SmallVec;
 
 use super::answer::{Place, StoredAnswer};
 use super::properties::{Half, SingleProperties};
 use super::together::{self, Message};
 use super::{NotStored, Sent, Stored, Way, check, inner_batch, properties, refusal};
 use crate::answer::Refusal;
+use crate::settings::Settings;
 use crate::{Broker, names, retry, transaction};
 
 pub(super) fn send<'a>(
     broker: &Broker,
-    settings: &BrokerSettings,
+    settings: &Settings,
     peer: &Peer,
     message: &SendMessageRequestHeader<'a>,
     request: &Command,
@@ -99,7 +101,7 @@ pub(super) fn send<'a>(
             if let Way::Together(ticket) = way
                 && (is_own || is_half)
             {
-                let unique_key = marks.unique_key.unwrap_or_default().into();
+                let unique_key = SmallVec::from_slice(marks.unique_key.unwrap_or_default());
                 let message = Message { ticket, topic, queue_id, is_half, unique_key };
                 together::gather(broker, &draft, &marks, queue, message).map_err(refuse)?;
                 return Ok(Sent::Gathered);

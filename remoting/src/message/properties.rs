@@ -243,6 +243,13 @@ impl PropertiesBuf {
         self
     }
 
+    /// Adds pairs whose names are known to be absent, and whose text [is closed](Properties::is_closed).
+    pub fn append(&mut self, others: Properties<'_>) -> &mut Self {
+        debug_assert!(others.is_closed(), "the next pair would run into the last value");
+        self.0.extend_from_slice(others.0);
+        self
+    }
+
     /// Gives `name` this value, in place of any it had.
     pub fn set(&mut self, name: &str, value: impl AsRef<[u8]>) -> &mut Self {
         self.remove(name);
