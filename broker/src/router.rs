@@ -27,6 +27,8 @@ impl Service for Router {
             Code::SEND_MESSAGE | Code::SEND_MESSAGE_V2 | Code::SEND_BATCH_MESSAGE => {
                 send::send(&self.broker, peer, request, answering)
             }
+            // Its producer knows where the half is: that came earlier.
+            Code::END_TRANSACTION => transaction::end(&self.broker, request, answering),
             code => {
                 // It finds what came before it.
                 send::append(&self.broker);
@@ -34,7 +36,6 @@ impl Service for Router {
                     Code::PULL_MESSAGE | Code::LITE_PULL_MESSAGE if !self.is_fast => {
                         pull::pull(&self.broker, peer, request, answering)
                     }
-                    Code::END_TRANSACTION => transaction::end(&self.broker, request, answering),
                     _ => self.call(peer, request),
                 }
             }

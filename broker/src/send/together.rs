@@ -1,7 +1,7 @@
 //! Messages that come together: those of the frames that one read has brought are appended at once, and answered then.
 //!
-//! What the log does for each append, and what everybody does who works on its end, is done once for all of them. Whatever else
-//! comes with them finds in the log what came before it.
+//! What the log does for each append, and what everybody does who works on its end, is done once for all of them. Other requests
+//! that come with them find in the log what came before, but for ends of transactions, whose halves came earlier.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
