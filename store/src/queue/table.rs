@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use parking_lot::{Condvar, Mutex};
+
 use super::ends::KnownEnd;
 use super::extension::Extension;
 use super::files::{QueueFiles, sync_names};
@@ -30,6 +32,46 @@ pub struct QueueTable {
     topics: NameMap<Vec<Arc<Queue>>>,
     /// Number of light queues among them.
     light: AtomicUsize,
+    leaving: Leaving,
+}
+
+/// Topics whose files are being removed. A new queue would put its own in their place, so it is not made before.
+#[derive(Default)]
+struct Leaving {
+    topics: Mutex<BTreeSet<String>>,
+    left: Condvar,
+}
+
+impl Leaving {
+    fn contains(&self, topic: &str) -> bool {
+        self.topics.lock().contains(topic)
+    }
+
+    /// Waits until the files of a topic are gone, or cannot be removed.
+    fn wait(&self, topic: &str) {
+        let mut topics = self.topics.lock();
+        while topics.contains(topic) {
+            self.left.wait(&mut topics);
+        }
+    }
+
+    /// The topic leaves as long as this is held.
+    fn begin<'a>(&'a self, topic: &'a str) -> impl Drop + 'a {
+        self.topics.lock().insert(topic.to_owned());
+        Left { leaving: self, topic }
+    }
+}
+
+struct Left<'a> {
+    leaving: &'a Leaving,
+    topic: &'a str,
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.leaving.topics.lock().remove(self.topic);
+        self.leaving.left.notify_all();
+    }
 }
 
 impl QueueTable {
@@ -45,6 +87,7 @@ impl QueueTable {
             shared: Arc::new(Shared::new(descriptors)),
             topics: NameMap::default(),
             light: AtomicUsize::new(0),
+            leaving: Leaving::default(),
         }
     }
 
@@ -90,18 +133,25 @@ impl QueueTable {
     }
 
     fn find_or_make(&self, topic: &str, queue_id: i32, kind: QueueKind) -> Arc<Queue> {
-        let mut queues = self.topics.entry(Arc::from(topic)).or_default();
-        let name = Arc::clone(queues.key());
-        match find(&queues, queue_id) {
-            Ok((_, queue)) => queue,
-            Err(at) => {
-                // one topic, one kind: what is there counts more than what is said
-                let kind = queues.first().map_or(kind, |queue| queue.kind());
-                let is_light = is_light(&name);
-                let queue = Arc::new(self.make(name, queue_id, kind));
-                self.light.fetch_add(usize::from(is_light), Ordering::Relaxed);
-                queues.insert(at, Arc::clone(&queue));
-                queue
+        loop {
+            let mut queues = self.topics.entry(Arc::from(topic)).or_default();
+            let name = Arc::clone(queues.key());
+            match find(&queues, queue_id) {
+                Ok((_, queue)) => return queue,
+                // looked at while the topic cannot leave the table: one that is there leaves with its files, or not at all
+                Err(_) if self.leaving.contains(topic) => {
+                    drop(queues);
+                    self.leaving.wait(topic);
+                }
+                Err(at) => {
+                    // one topic, one kind: what is there counts more than what is said
+                    let kind = queues.first().map_or(kind, |queue| queue.kind());
+                    let is_light = is_light(&name);
+                    let queue = Arc::new(self.make(name, queue_id, kind));
+                    self.light.fetch_add(usize::from(is_light), Ordering::Relaxed);
+                    queues.insert(at, Arc::clone(&queue));
+                    return queue;
+                }
             }
         }
     }
@@ -162,6 +212,7 @@ impl QueueTable {
         }
         // first this: no record that is still to be dispatched may make the queue again
         self.set_deleted([(topic.to_owned(), log_end)]);
+        let _leaving = self.leaving.begin(topic);
         // told while nobody can look for them: who finds one that is not gone could have found it in the table, too
         let leave = |_: &Arc<str>, queues: &Vec<Arc<Queue>>| {
             for queue in queues {

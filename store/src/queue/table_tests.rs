@@ -1,3 +1,5 @@
+use std::thread;
+
 use tempfile::TempDir;
 
 use super::*;
@@ -76,6 +78,35 @@ fn who_keeps_a_queue_learns_that_it_is_gone() {
     assert!(kept.iter().all(|queue| queue.is_gone()) && !other.is_gone());
     let new = table.get_or_create("t", 0).unwrap();
     assert_eq!((new.is_gone(), new.take_offsets(1)), (false, 0));
+}
+
+#[test]
+fn a_topic_made_anew_keeps_its_files_while_those_of_the_old_one_go() {
+    const UNITS: i64 = 50;
+    let directory = TempDir::new().unwrap();
+    // a unit in each file, which is opened for each read
+    let table = QueueTable::new(directory.path().to_owned(), 20, 1);
+    for round in 0..2 {
+        let old = table.get_or_create("t", 0).unwrap();
+        for offset in old.max_offset()..1500 {
+            old.put(offset, unit(offset)).unwrap();
+        }
+        thread::scope(|scope| {
+            let deletion = scope.spawn(|| table.delete_topic("t", 0));
+            while !old.is_gone() {
+                thread::yield_now();
+            }
+            let new = table.get_or_create("t", 0).unwrap();
+            for offset in 0..UNITS {
+                new.put(offset, unit(offset)).unwrap();
+            }
+            table.flush(0).unwrap();
+            assert!(deletion.join().unwrap().unwrap(), "{round}");
+            for offset in 0..UNITS {
+                assert_eq!(new.unit(offset).unwrap(), Some(unit(offset)), "{round}");
+            }
+        });
+    }
 }
 
 #[test]
