@@ -108,6 +108,8 @@ impl CommitLog {
     ) -> Result<Batch, AppendError> {
         self.gate.check()?;
         TOGETHER.with_borrow_mut(|gathered| {
+            // what a panic has left
+            gathered.clear();
             let appended = self.append_together(messages, gathered);
             gathered.clear();
             appended

@@ -1,4 +1,5 @@
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use apogee_config::MessageStoreConfig;
 use apogee_remoting::message::record::Draft;
@@ -52,6 +53,21 @@ fn records_lie_where_each_would_lie_alone() {
     assert!(log.close() && other.close());
     let files = files(&apart);
     assert!(files.len() > 10 && files == self::files(&together));
+}
+
+#[test]
+fn a_panic_leaves_nothing_to_those_that_come_next() {
+    let fixture = Fixture::new();
+    let (log, queue) = (open(&fixture), fixture.queue());
+    let two = [b"one", b"two"].map(|body| draft(body));
+    let panics = two.iter().enumerate().map(|(n, draft)| {
+        assert!(n == 0, "as a message that cannot be read might");
+        (*draft, &queue)
+    });
+    assert!(catch_unwind(AssertUnwindSafe(|| log.append_all(panics))).is_err());
+    let stored = log.append_all(two.iter().map(|draft| (*draft, &queue))).unwrap();
+    assert_eq!((stored.len(), stored[0].physical_offset, stored[0].queue_offset), (2, 0, 0));
+    assert_eq!(log.written(), stored[1].end());
 }
 
 #[test]

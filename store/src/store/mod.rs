@@ -103,6 +103,9 @@ impl Store {
     }
 
     /// Encodes a message for a queue, which has just been seen to be not gone, behind those that are gathered.
+    ///
+    /// # Errors
+    /// It cannot be stored, and is not among them.
     pub fn gather(
         &self,
         gathered: &mut Gathered,
