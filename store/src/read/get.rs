@@ -4,10 +4,10 @@ use std::io;
 
 use apogee_remoting::message::properties::Properties;
 use bytes::Bytes;
-use smallvec::{SmallVec, smallvec};
 
 use super::limits::{Amount, ReadLimits};
 use super::record;
+use super::runs::Runs;
 use super::source::RecordSource;
 use crate::queue::{Entry, ExtensionUnit, Queue, QueueTable, Unit};
 
@@ -150,8 +150,8 @@ struct Gathering<'a, S: ?Sized> {
     /// Where the log began and ended when the read began. Its first files may go meanwhile, which shows when they are read.
     log_min: i64,
     log_end: i64,
-    /// Records behind one another that are not yet sliced.
-    run: Option<Run>,
+    runs: Runs<'a, S>,
+    gathered: Amount,
     result: GetResult,
 }
 
@@ -165,7 +165,8 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
             first: request.offset,
             log_min: log.min_offset(),
             log_end: log.max_offset(),
-            run: None,
+            runs: Runs::new(log, asked.count),
+            gathered: Amount::default(),
             result: GetResult::empty(GetStatus::NoMatchedMessage, request.offset, min, max),
         }
     }
@@ -176,7 +177,7 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
         for entry in queue.iter_as(self.first, self.log.may_wait()) {
             let entry = match entry {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    if self.result.count == 0 {
+                    if self.gathered.count == 0 {
                         self.result.status = GetStatus::OffsetFoundNull;
                         if self.limits.correct_next_offset {
                             self.result.next_offset = queue.next_file_start(self.result.next_offset);
@@ -195,8 +196,7 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
             let is_there = self.has(unit);
             if is_there {
                 let in_memory = self.log_end - unit.physical_offset <= self.limits.memory_distance;
-                let has = Amount { count: self.result.count, bytes: self.result.bytes };
-                if self.limits.full(&self.asked, has, more, in_memory) {
+                if self.limits.full(&self.asked, self.gathered, more, in_memory) {
                     break;
                 }
                 last_physical = unit.physical_offset;
@@ -221,12 +221,14 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
                 self.result.filtered += 1;
                 continue;
             }
-            self.add(unit, more)?;
+            self.runs.add(unit.physical_offset, more)?;
+            self.gathered += more;
         }
-        self.close_run()?;
-        if self.result.status == GetStatus::Found && self.result.count == 0 {
-            self.result.status = GetStatus::MessageWasRemoving;
+        let sound = self.runs.finish()?;
+        if self.gathered.count > 0 {
+            self.result.status = if sound.amount.count > 0 { GetStatus::Found } else { GetStatus::MessageWasRemoving };
         }
+        (self.result.runs, self.result.count, self.result.bytes) = (sound.runs, sound.amount.count, sound.amount.bytes);
         self.result.suggest_slave = self.log_end - last_physical > self.limits.memory_distance;
         Ok(self.result)
     }
@@ -240,7 +242,7 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
     }
 
     fn nothing_yet(&mut self, status: GetStatus) {
-        if self.result.count == 0 {
+        if self.gathered.count == 0 {
             self.result.status = status;
         }
     }
@@ -250,63 +252,6 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
             return Ok(false);
         };
         Ok(record::properties(&bytes).is_some_and(|properties| filter.matches_record(properties)))
-    }
-
-    fn add(&mut self, unit: Unit, more: Amount) -> io::Result<()> {
-        match &mut self.run {
-            Some(run) if run.start + run.bytes as i64 == unit.physical_offset => {
-                run.bytes += more.bytes;
-                run.records.push(more);
-            }
-            _ => {
-                self.close_run()?;
-                self.run = Some(Run { start: unit.physical_offset, bytes: more.bytes, records: smallvec![more] });
-            }
-        }
-        self.result.status = GetStatus::Found;
-        self.result.count += more.count;
-        self.result.bytes += more.bytes;
-        Ok(())
-    }
-
-    fn close_run(&mut self) -> io::Result<()> {
-        let Some(run) = self.run.take() else {
-            return Ok(());
-        };
-        let Some(bytes) = self.log.slice(run.start, run.bytes)? else {
-            // the log's first files went while this read ran
-            self.result.count -= run.records.iter().map(|record| record.count).sum::<usize>();
-            self.result.bytes -= run.bytes;
-            return Ok(());
-        };
-        // Where it is what this process wrote, the first and the last record speak for those between: each look waits for
-        // memory.
-        if self.log.is_as_written(run.start) && run.has_its_ends(&bytes) {
-            self.push(bytes);
-            return Ok(());
-        }
-        // What was closed cleanly is not read at the start, so this is the first look at it. Bytes that do not even say
-        // that they are this record would make the reader lose those behind them.
-        let (mut from, mut at) = (0, 0);
-        for Amount { bytes: size, count } in run.records {
-            let place = run.start + at as i64;
-            if record::size_at(&bytes[at..], place) != Some(size) {
-                tracing::error!(place, size, "the commit log is damaged here: the record is not served");
-                self.result.count -= count;
-                self.result.bytes -= size;
-                self.push(bytes.slice(from..at));
-                from = at + size;
-            }
-            at += size;
-        }
-        self.push(bytes.slice(from..));
-        Ok(())
-    }
-
-    fn push(&mut self, bytes: Bytes) {
-        if !bytes.is_empty() {
-            self.result.runs.push(bytes);
-        }
     }
 }
 
@@ -318,22 +263,6 @@ fn queue_matches(queue: &Queue, unit: Unit, filter: &dyn MessageFilter, may_wait
     }
     let extension = queue.extension_of(unit, may_wait)?;
     Ok(extension.is_none_or(|extension| filter.matches_queue(extension.tags_code, Some(&extension))))
-}
-
-/// Records behind one another in the log.
-struct Run {
-    start: i64,
-    bytes: usize,
-    records: SmallVec<[Amount; 32]>,
-}
-
-impl Run {
-    /// Whether its first and its last record are in its bytes as the queue says.
-    fn has_its_ends(&self, bytes: &[u8]) -> bool {
-        let is_there = |at: usize, size| record::size_at(&bytes[at..], self.start + at as i64) == Some(size);
-        let [first, .., last] = self.records.as_slice() else { return false };
-        is_there(0, first.bytes) && is_there(self.bytes - last.bytes, last.bytes)
-    }
 }
 
 /// A reader that asks for less gets this much.

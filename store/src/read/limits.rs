@@ -1,5 +1,7 @@
 //! How much one read may return.
 
+use std::ops::AddAssign;
+
 /// Limits of a read by queue offset; the keys' names are the reference's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLimits {
@@ -53,8 +55,15 @@ impl ReadLimits {
 }
 
 /// Messages and their bytes: asked for, within what may be asked, or there.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Amount {
     pub(super) count: usize,
     pub(super) bytes: usize,
+}
+
+impl AddAssign for Amount {
+    fn add_assign(&mut self, more: Self) {
+        self.count += more.count;
+        self.bytes += more.bytes;
+    }
 }

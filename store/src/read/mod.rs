@@ -5,6 +5,7 @@ mod limits;
 #[cfg(test)]
 pub(crate) mod memory_log;
 pub(crate) mod record;
+mod runs;
 mod source;
 mod time;
 
