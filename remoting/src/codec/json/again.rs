@@ -98,7 +98,6 @@ struct Pattern {
     header: Vec<u8>,
     /// What may differ, in order: the values of fields, an escaped one in pieces between its escapes, and the request's number.
     slots: Vec<Slot>,
-    fields: Vec<Field>,
     /// The text of the fields, and where in it keys and values are.
     text: Vec<u8>,
     pairs: Vec<Pair>,
@@ -117,11 +116,6 @@ struct Slot {
     is_opaque: bool,
 }
 
-struct Field {
-    /// What the escapes between the slots of the value stand for.
-    escapes: Vec<u8>,
-}
-
 /// A slot that differs: where it is, and where the pattern has it.
 struct Change {
     place: Span,
@@ -137,31 +131,28 @@ impl Pattern {
             return None;
         }
         let opaque = Slot { place: Span::between(places.opaque.start, places.opaque.end), text_at: 0, is_opaque: true };
-        let (mut slots, mut fields) = (Vec::new(), Vec::new());
+        let mut slots = Vec::new();
         let known = command.fields.as_ref()?;
         for pair in known.pairs() {
-            let mut field = Field { escapes: Vec::new() };
             let mut at = places.fields.start + pair.value.start();
             let mut text_at = pair.value.start();
             loop {
                 let end = at + text::plain_length(&header[at..], b'"')?;
                 slots.push(Slot { place: Span::between(at, end), text_at, is_opaque: false });
                 match &header[end..] {
-                    [b'\\', b'u', b'0', b'0', b'0', digit @ b'0'..=b'9', ..] => field.escapes.push(digit - b'0'),
+                    [b'\\', b'u', b'0', b'0', b'0', b'0'..=b'9', ..] => {}
                     [b'"', ..] => break,
                     _ => return None,
                 }
                 text_at += end - at + 1;
                 at = end + ESCAPE;
             }
-            fields.push(field);
         }
         let place = if places.opaque.start < places.fields.start { 0 } else { slots.len() };
         slots.insert(place, opaque);
         Some(Self {
             header: header.to_vec(),
             slots,
-            fields,
             text: known.text().as_bytes().to_vec(),
             pairs: known.pairs().to_vec(),
             code: command.code,
@@ -235,30 +226,29 @@ impl Pattern {
         })
     }
 
-    /// The fields where values are shorter or longer.
+    /// The fields where values are shorter or longer: what stands between them is copied, and what is behind one moves.
     fn uneven_fields(&self, header: &[u8], changes: &[Change]) -> Option<Fields> {
-        let mut changes = changes.iter().peekable();
-        let (mut here, mut there) = (0, 0);
-        let mut slots = self.slots.iter().filter_map(|slot| {
-            let change = changes.next_if(|change| change.before.start() == slot.place.start());
-            let start = slot.place.start() + there - here;
-            let place = change.map_or(Span::new(start, slot.place.len()), |change| change.place);
-            (here, there) = (slot.place.end(), place.end());
-            (!slot.is_opaque).then_some(place)
-        });
+        let mut changes = changes.iter().filter(|change| !change.is_opaque);
         Fields::of_bytes(|text, pairs| {
-            for (field, pair) in self.fields.iter().zip(&self.pairs) {
-                let key = Span::new(text.len(), pair.key.len());
-                text.extend_from_slice(&self.text[pair.key.start()..pair.key.end()]);
-                text.extend_from_slice(b"=");
-                let value = text.len();
-                for (number, place) in slots.by_ref().take(1 + field.escapes.len()).enumerate() {
-                    text.extend(number.checked_sub(1).map(|before| field.escapes[before]));
-                    text.extend_from_slice(&header[place.start()..place.end()]);
-                }
-                pairs.push(Pair { key, value: Span::between(value, text.len()) });
-                text.extend_from_slice(b"&");
+            let mut copied = 0;
+            for change in changes.clone() {
+                text.extend_from_slice(&self.text[copied..change.text_at]);
+                text.extend_from_slice(&header[change.place.start()..change.place.end()]);
+                copied = change.text_at + change.before.len();
             }
+            text.extend_from_slice(&self.text[copied..]);
+            let mut next = changes.next();
+            // what the changes so far have taken away and added
+            let (mut less, mut more) = (0, 0);
+            pairs.extend(self.pairs.iter().map(|Pair { key, value }| {
+                let key = Span::new(key.start() + more - less, key.len());
+                let start = value.start() + more - less;
+                while let Some(change) = next.filter(|change| change.text_at <= value.end()) {
+                    (less, more) = (less + change.before.len(), more + change.place.len());
+                    next = changes.next();
+                }
+                Pair { key, value: Span::between(start, value.end() + more - less) }
+            }));
         })
     }
 }
