@@ -32,6 +32,15 @@ pub(crate) struct SavedTable<T> {
     idle: Condvar,
 }
 
+/// One configuration. It knows whether its name is in the file, so that who uses it need not ask the table.
+pub(crate) trait Entry: Send + Sync + 'static {
+    /// Whether this name is in the file for good, be it with what was there before this entry.
+    fn is_saved(&self) -> bool;
+
+    /// From now on it is.
+    fn note_saved(&self);
+}
+
 /// What a table holds at one moment.
 pub(crate) type Entries<T> = BTreeMap<Arc<str>, Arc<T>>;
 /// Makes the content of the file.
@@ -53,9 +62,17 @@ struct Changes<T> {
 }
 
 struct Change<T> {
-    /// What was there before; `None` where nothing was.
-    replaced: Vec<(Arc<str>, Option<Arc<T>>)>,
-    done: oneshot::Sender<Result<(), SaveError>>,
+    replaced: Vec<Replaced<T>>,
+    /// Who made it, and who came upon it.
+    waiting: Vec<oneshot::Sender<Result<(), SaveError>>>,
+}
+
+struct Replaced<T> {
+    name: Arc<str>,
+    /// `None` where nothing was.
+    old: Option<Arc<T>>,
+    /// `None` where nothing is.
+    new: Option<Arc<T>>,
 }
 
 /// A change that was taken back.
@@ -136,7 +153,7 @@ impl Hurry {
 /// How long changes gather that nobody waits for.
 const GATHER: Duration = Duration::from_millis(100);
 
-impl<T: Send + Sync + 'static> SavedTable<T> {
+impl<T: Entry> SavedTable<T> {
     /// The table with what `file` held. `encode` makes the file's content; `changed` is told the name of every change, and must
     /// not ask the table.
     pub(crate) fn new(
@@ -147,8 +164,9 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
         encode: impl Fn(DataVersion, Entries<T>) -> Vec<u8> + Send + Sync + 'static,
         changed: impl Fn(&str) + Send + Sync + 'static,
     ) -> Arc<Self> {
+        let entries = entries.into_iter().inspect(|(_, entry)| entry.note_saved());
         Arc::new(Self {
-            entries: entries.into_iter().map(|(name, entry)| (Arc::from(name), Arc::new(entry))).collect(),
+            entries: entries.map(|(name, entry)| (Arc::from(name), Arc::new(entry))).collect(),
             changes: Mutex::new(Changes {
                 version,
                 saved_version: version,
@@ -255,14 +273,18 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
         let (had_failed, saved): (_, Vec<_>) = {
             let mut changes = self.changes.lock();
             changes.saved_version = version;
-            (std::mem::take(&mut changes.is_failing), changes.unsaved.drain(..count).collect())
+            let saved: Vec<Change<T>> = changes.unsaved.drain(..count).collect();
+            // Under the lock: an entry is not saved as long as its change is among the unsaved ones.
+            let made = saved.iter().flat_map(|change| &change.replaced).filter_map(|replaced| replaced.new.as_ref());
+            made.for_each(|entry| entry.note_saved());
+            (std::mem::take(&mut changes.is_failing), saved)
         };
         if had_failed {
             tracing::info!("changes can be written down again");
         }
-        for change in saved {
-            // Nobody may wait any more.
-            let _ = change.done.send(Ok(()));
+        for waiting in saved.into_iter().flat_map(|change| change.waiting) {
+            // It may have gone.
+            let _ = waiting.send(Ok(()));
         }
     }
 
@@ -273,10 +295,12 @@ impl<T: Send + Sync + 'static> SavedTable<T> {
     fn take_back_from(&self, changes: &mut Changes<T>, error: &SaveError) {
         changes.version = changes.saved_version;
         for change in std::mem::take(&mut changes.unsaved).into_iter().rev() {
-            for (name, old) in change.replaced.into_iter().rev() {
+            for Replaced { name, old, .. } in change.replaced.into_iter().rev() {
                 self.replace(&name, old);
             }
-            let _ = change.done.send(Err(error.clone()));
+            for waiting in change.waiting {
+                let _ = waiting.send(Err(error.clone()));
+            }
         }
     }
 }
@@ -287,10 +311,20 @@ pub(crate) struct Locked<'a, T> {
     changes: MutexGuard<'a, Changes<T>>,
 }
 
-impl<T: Send + Sync + 'static> Locked<'_, T> {
+impl<T: Entry> Locked<'_, T> {
     /// An entry.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<T>> {
         self.table.get(name)
+    }
+
+    /// What was changed of these names and is not on disk yet, for who finds them as they are to be: to promise what is there takes
+    /// as long as to change it. With several changes it is the last one, which is on disk when all are.
+    pub(crate) fn pending(mut self, is_meant: impl Fn(&str) -> bool) -> Saving {
+        let is_of_them = |change: &&mut Change<T>| change.replaced.iter().any(|replaced| is_meant(&replaced.name));
+        let Some(last) = self.changes.unsaved.iter_mut().rev().find(is_of_them) else { return Saving::nothing() };
+        let (done, written) = oneshot::channel();
+        last.waiting.push(done);
+        Saving(Some(Unsaved { done: written, hurry: Arc::clone(&self.table.hurry) }))
     }
 
     /// Whether the last change could not be written down.
@@ -325,13 +359,19 @@ impl<T: Send + Sync + 'static> Locked<'_, T> {
         let mut replaced = Vec::new();
         for (name, entry) in entries {
             let name = Arc::from(name);
+            let new = entry.clone();
             let old = self.table.replace(&name, entry);
-            replaced.push((name, old));
+            if let (Some(old), Some(new)) = (&old, &new)
+                && old.is_saved()
+            {
+                new.note_saved();
+            }
+            replaced.push(Replaced { name, old, new });
         }
         let (done, written) = oneshot::channel();
         let changes = &mut *self.changes;
         changes.version = version;
-        changes.unsaved.push(Change { replaced, done });
+        changes.unsaved.push(Change { replaced, waiting: vec![done] });
         if !std::mem::replace(&mut changes.is_writing, true) {
             let table = Arc::clone(self.table);
             // None of the runtime's threads: all of those may be waiting for this one.

@@ -3,8 +3,14 @@
 
 mod harness;
 
+use apogee_remoting::message::batch::BatchMember;
+use apogee_remoting::message::id::OffsetMessageId;
+use apogee_remoting::protocol::send::SendMessageRequestHeader;
+use apogee_remoting::protocol::send_back::ConsumerSendMsgBackRequestHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
-use harness::{TestBroker, TestNameServer, pull_header, send_header};
+use futures_util::future::join_all;
+use harness::{TIMEOUT, TestBroker, TestNameServer, new_client, pull_header, send_header};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 /// Whoever hears of a message asks a name server for the route, any of them and once: a consumer that is told
 /// "no such topic" asks again half a minute later.
@@ -42,9 +48,6 @@ async fn automatic_topics_are_switched_off_and_on_at_run_time() {
     let broker = TestBroker::start().await;
     broker.send("before", 0, "m").await;
     broker.ok(switch(false)).await;
-    let send = |topic: &'static str| {
-        TestBroker::request(RequestCode::SEND_MESSAGE, &send_header(topic)).with_body("m".to_owned())
-    };
     let refused = broker.call(send("off")).await;
     assert_eq!(refused.response_code(), ResponseCode::TOPIC_NOT_EXIST);
     broker.ok(send("before")).await;
@@ -58,7 +61,6 @@ async fn automatic_topics_are_switched_off_and_on_at_run_time() {
 async fn a_topic_or_group_that_cannot_be_written_down_is_not_there() {
     let broker = TestBroker::start().await;
     let group = || Command::request(RequestCode::GET_ALL_SUBSCRIPTIONGROUP_CONFIG);
-    let topic = || Command::request(RequestCode::GET_TOPIC_CONFIG).with_field("topic", "T");
     let is_listed = |answer: &Command| String::from_utf8_lossy(&answer.body.bytes()).contains(r#""G""#);
     let config = broker.store().join("config");
     // A folder where the writer wants its temporary file.
@@ -66,11 +68,10 @@ async fn a_topic_or_group_that_cannot_be_written_down_is_not_there() {
     for path in &obstacles {
         std::fs::create_dir_all(path).unwrap();
     }
-    let send = || TestBroker::request(RequestCode::SEND_MESSAGE, &send_header("T")).with_body("m".to_owned());
-    let answer = broker.call(send()).await;
+    let answer = broker.call(send("T")).await;
     assert_eq!(answer.response_code(), ResponseCode::SYSTEM_ERROR);
     assert!(answer.remark.unwrap().starts_with("cannot write "));
-    assert_eq!(broker.call(topic()).await.response_code(), ResponseCode::TOPIC_NOT_EXIST);
+    assert_eq!(broker.call(look_for("T")).await.response_code(), ResponseCode::TOPIC_NOT_EXIST);
     // Who consumes does not wait for the disk: the next one makes again what was taken back.
     let is_gone = async |broker: &TestBroker| (!is_listed(&broker.ok(group()).await)).then_some(());
     assert_eq!(broker.call(pull("G")).await.response_code(), ResponseCode::PULL_NOT_FOUND);
@@ -81,14 +82,86 @@ async fn a_topic_or_group_that_cannot_be_written_down_is_not_there() {
     for path in &obstacles {
         std::fs::remove_dir(path).unwrap();
     }
-    broker.ok(send()).await;
+    broker.ok(send("T")).await;
     broker.ok(heartbeat("G")).await;
-    broker.ok(topic()).await;
+    broker.ok(look_for("T")).await;
     assert!(is_listed(&broker.ok(group()).await));
     let broker = broker.restart().await;
-    broker.ok(topic()).await;
+    broker.ok(look_for("T")).await;
     assert!(is_listed(&broker.ok(group()).await));
     broker.stop().await;
+}
+
+/// A second message comes while the topic of the first is being written down: when that fails, neither may be acknowledged.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_message_is_acknowledged_whose_topic_is_not_on_disk() {
+    let broker = TestBroker::start().await;
+    let config = broker.store().join("config");
+    let first = broker.ok(send("M")).await.field("msgId").unwrap().parse::<OffsetMessageId>().unwrap();
+    let retry = "%RETRY%G";
+    // A pipe where the writer wants its temporary file: opening it lasts until somebody reads, and it cannot be synced.
+    let obstacle = config.join("topics.json.tmp");
+    mknodat(CWD, &obstacle, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let makers = tokio::spawn({
+        let (client, address) = (new_client(), broker.address.clone());
+        async move { join_all([send("T"), send(retry)].map(|send| client.call(&address, send, TIMEOUT))).await }
+    });
+    for topic in ["T", retry] {
+        let is_there = async |broker: &TestBroker| {
+            (broker.call(look_for(topic)).await.response_code() == ResponseCode::SUCCESS).then_some(())
+        };
+        broker.wait_for("the topic", is_there).await;
+    }
+    let others = [("T", send("T")), ("T", batch("T")), (retry, send(retry)), (retry, send_back("G", first.offset))];
+    let topics = others.each_ref().map(|(topic, _)| *topic);
+    let mut answers = Box::pin(join_all(others.map(|(_, request)| broker.call(request))));
+    tokio::select! {
+        biased;
+        _ = &mut answers => panic!("acknowledged"),
+        // It comes behind them, and what they find is not on disk.
+        _ = broker.call(look_for("T")) => {}
+    }
+    drop(std::fs::File::open(&obstacle).unwrap());
+    // Who came so late that the pipe was gone has made the topic again.
+    for (topic, answer) in topics.into_iter().zip(answers.await) {
+        let is_kept = std::fs::read_to_string(config.join("topics.json")).unwrap().contains(&format!("\"{topic}\""));
+        assert!(is_kept || answer.response_code() != ResponseCode::SUCCESS, "{topic} is lost");
+    }
+    for answer in makers.await.unwrap() {
+        assert!(answer.unwrap().remark.unwrap().starts_with("cannot write "));
+    }
+    broker.ok(send("T")).await;
+    broker.stop().await;
+}
+
+fn send(topic: &str) -> Command {
+    TestBroker::request(RequestCode::SEND_MESSAGE, &send_header(topic)).with_body("m".to_owned())
+}
+
+fn batch(topic: &str) -> Command {
+    let mut batch = Vec::new();
+    BatchMember { flag: 0, body: b"m", properties: b"" }.encode(&mut batch).unwrap();
+    let header = SendMessageRequestHeader { batch: Some(true), ..send_header(topic) };
+    TestBroker::request(RequestCode::SEND_BATCH_MESSAGE, &header).with_body(batch)
+}
+
+fn send_back(group: &str, offset: i64) -> Command {
+    TestBroker::request(
+        RequestCode::CONSUMER_SEND_MSG_BACK,
+        &ConsumerSendMsgBackRequestHeader {
+            offset,
+            group,
+            delay_level: 0,
+            origin_msg_id: None,
+            origin_topic: None,
+            unit_mode: false,
+            max_reconsume_times: Some(16),
+        },
+    )
+}
+
+fn look_for(topic: &str) -> Command {
+    Command::request(RequestCode::GET_TOPIC_CONFIG).with_field("topic", topic)
 }
 
 fn switch(on: bool) -> Command {

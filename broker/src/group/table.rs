@@ -12,7 +12,7 @@ use apogee_store::light::is_light;
 use parking_lot::RwLock;
 
 use crate::clock::Clock;
-use crate::saved_table::{Entries, SaveError, SavedTable, Saving};
+use crate::saved_table::{Entries, Entry, SaveError, SavedTable, Saving};
 use crate::{attributes, names};
 
 /// Bit of the forbidden mask: the group may not read the topic (bit number 2).
@@ -127,7 +127,7 @@ impl GroupTable {
     pub(crate) fn remove(&self, group: &str) -> Result<(), SaveError> {
         let groups = self.groups.lock();
         if groups.get(group).is_none() {
-            return Ok(());
+            return groups.pending(|name| name == group).wait();
         }
         let forbidden = self.forbidden.write().remove(group);
         groups.change([(group.to_owned(), None)]).wait().inspect_err(|_| self.set_forbidden(group, forbidden))
@@ -177,6 +177,15 @@ impl GroupTable {
         let (version, groups) = self.groups.snapshot();
         wrapped(version, groups, &self.forbidden)
     }
+}
+
+/// Nobody waits for a group that comes to be by its use.
+impl Entry for SubscriptionGroupConfig {
+    fn is_saved(&self) -> bool {
+        true
+    }
+
+    fn note_saved(&self) {}
 }
 
 /// In the form of the file and of the wire.

@@ -1,14 +1,36 @@
 //! Changes that share a write, and changes that cannot be written.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use super::*;
 
+struct Text {
+    text: &'static str,
+    is_saved: AtomicBool,
+}
+
+impl From<&'static str> for Text {
+    fn from(text: &'static str) -> Self {
+        Self { text, is_saved: AtomicBool::new(false) }
+    }
+}
+
+impl Entry for Text {
+    fn is_saved(&self) -> bool {
+        self.is_saved.load(Ordering::Acquire)
+    }
+
+    fn note_saved(&self) {
+        self.is_saved.store(true, Ordering::Release);
+    }
+}
+
 /// A table of texts whose file lists names and values. Each write first takes a permit.
 struct Fixture {
     folder: tempfile::TempDir,
-    table: Arc<SavedTable<&'static str>>,
+    table: Arc<SavedTable<Text>>,
     permits: Option<mpsc::Sender<()>>,
     changed: Arc<Mutex<Vec<String>>>,
 }
@@ -18,9 +40,9 @@ impl Fixture {
         let folder = tempfile::tempdir().unwrap();
         let (permits, permitted) = mpsc::channel();
         let permitted = Mutex::new(permitted);
-        let encode = move |version: DataVersion, entries: Entries<&'static str>| {
+        let encode = move |version: DataVersion, entries: Entries<Text>| {
             permitted.lock().recv().unwrap();
-            let entries: Vec<_> = entries.iter().map(|(name, text)| format!("{name}={text}")).collect();
+            let entries: Vec<_> = entries.iter().map(|(name, text)| format!("{name}={}", text.text)).collect();
             format!("{} {}", version.counter, entries.join(" ")).into_bytes()
         };
         let changed = Arc::new(Mutex::new(Vec::new()));
@@ -28,7 +50,7 @@ impl Fixture {
         let table = SavedTable::new(
             StateFile::new(folder.path().join("config/table.json")),
             DataVersion::default(),
-            [("old".to_owned(), "0")],
+            [("old".to_owned(), "0".into())],
             Clock,
             encode,
             move |name| names.lock().push(name.to_owned()),
@@ -37,11 +59,20 @@ impl Fixture {
     }
 
     fn put(&self, name: &str, text: &'static str) -> Saving {
-        self.table.lock().change([(name.to_owned(), Some(Arc::new(text)))])
+        self.table.lock().change([(name.to_owned(), Some(Arc::new(text.into())))])
     }
 
     fn remove(&self, name: &str) -> Saving {
         self.table.lock().change([(name.to_owned(), None)])
+    }
+
+    fn is_saved(&self, name: &str) -> bool {
+        self.table.get(name).unwrap().is_saved()
+    }
+
+    /// What somebody waits for who finds this name.
+    fn pending(&self, name: &str) -> Saving {
+        self.table.lock().pending(|changed| changed == name)
     }
 
     /// Lets one write go on.
@@ -62,7 +93,7 @@ impl Fixture {
     }
 
     fn content(&self) -> Vec<(String, &'static str)> {
-        self.table.snapshot().1.iter().map(|(name, text)| (name.to_string(), **text)).collect()
+        self.table.snapshot().1.iter().map(|(name, text)| (name.to_string(), text.text)).collect()
     }
 }
 
@@ -169,4 +200,81 @@ fn what_cannot_be_written_is_settled_when_it_is_taken_back() {
     assert!(fixture.put("a", "1").later());
     fixture.table.settle();
     assert_eq!(fixture.content(), entries(&[("old", "0")]));
+}
+
+#[tokio::test]
+async fn an_entry_is_saved_when_it_is_written_and_its_replacement_at_once() {
+    let fixture = Fixture::new();
+    assert!(fixture.is_saved("old"), "it comes from the file");
+    let replacing = fixture.put("old", "1");
+    let first = fixture.put("new", "1");
+    let replacing_first = fixture.put("new", "2");
+    assert!(fixture.is_saved("old") && !fixture.is_saved("new"));
+    fixture.permit();
+    fixture.permit();
+    for saving in [replacing, first, replacing_first] {
+        saving.done().await.unwrap();
+    }
+    assert!(fixture.is_saved("new"));
+}
+
+/// Who finds what is not on disk yet is told when it is, by the same write.
+#[tokio::test]
+async fn who_comes_upon_a_change_waits_for_it() {
+    let fixture = Fixture::new();
+    let first = fixture.put("new", "1");
+    let found = tokio::spawn(fixture.pending("new").done());
+    let gone = fixture.remove("old");
+    let found_gone = fixture.pending("old");
+    assert!(!fixture.pending("other").later());
+    tokio::task::yield_now().await;
+    assert!(!found.is_finished() && !fixture.is_saved("new"));
+    fixture.permit();
+    fixture.permit();
+    let fixture = fixture.without_more_permits();
+    found.await.unwrap().unwrap();
+    assert!(fixture.is_saved("new"));
+    for saving in [first, gone, found_gone] {
+        saving.done().await.unwrap();
+    }
+    assert_eq!(fixture.written(), "2 new=1");
+    assert!(!fixture.pending("new").later(), "it is on disk");
+}
+
+#[tokio::test]
+async fn who_came_upon_a_change_that_cannot_be_written_is_told_so() {
+    let fixture = Fixture::new();
+    break_folder(&fixture.config());
+    let first = fixture.put("new", "1");
+    let found = fixture.pending("new");
+    let entry = fixture.table.get("new").unwrap();
+    fixture.permit();
+    for saving in [first, found] {
+        saving.done().await.unwrap_err();
+    }
+    assert!(!entry.is_saved() && fixture.table.get("new").is_none());
+    assert!(!fixture.pending("new").later());
+}
+
+/// What replaced an entry whose change fails with it, and what comes back is as much on disk as it was.
+#[tokio::test]
+async fn what_comes_back_is_saved_if_it_was() {
+    let fixture = Fixture::new();
+    break_folder(&fixture.config());
+    let replacing = fixture.put("old", "1");
+    fixture.permit();
+    replacing.done().await.unwrap_err();
+    assert!(fixture.is_saved("old"));
+    assert_eq!(fixture.content(), entries(&[("old", "0")]));
+    // Removed and made anew within one write, it may be missing in the file until then.
+    std::fs::remove_file(fixture.config()).unwrap();
+    let removed = fixture.remove("old");
+    let made = fixture.put("old", "2");
+    assert!(!fixture.is_saved("old"));
+    fixture.permit();
+    fixture.permit();
+    for saving in [removed, made] {
+        saving.done().await.unwrap();
+    }
+    assert!(fixture.is_saved("old"));
 }

@@ -10,13 +10,14 @@ use apogee_remoting::server::Peer;
 
 use super::NotStored;
 use crate::answer::{Refusal, SEE_FAQ};
+use crate::saved_table::{Entry, Saving};
 use crate::topic::{PERM_INHERIT, PERM_READ, PERM_WRITE, SYS_FLAG_UNIT, SYS_FLAG_UNIT_SUB, Topic};
 use crate::{Broker, names};
 
 /// Where a message goes.
 pub(super) struct Destination {
     pub(super) topic: Arc<Topic>,
-    /// Whether this message made the topic.
+    /// Whether this message made the topic, or came while it was being made.
     pub(super) is_new: bool,
 }
 
@@ -46,11 +47,12 @@ pub(super) fn check(
             return refuse(ResponseCode::NO_PERMISSION, format!("Sending message to topic[{topic}] is forbidden."));
         }
     }
+    let known = known.filter(|known| known.is_saved());
     let is_new = known.is_none();
     let config = match known {
         Some(config) => config,
         None if !may_wait_for_disk => return Err(NotStored::NeedsThread),
-        None => create(broker, settings, message)?,
+        None => find_or_create(broker, settings, message)?,
     };
     let queues = config.write_queue_nums.max(config.read_queue_nums);
     if message.queue_id >= queues {
@@ -85,11 +87,25 @@ fn described(config: &TopicConfig) -> String {
     )
 }
 
-fn create(
+/// Ends when the topic is on disk, whoever makes it.
+fn find_or_create(
     broker: &Broker,
     settings: &BrokerSettings,
     message: &SendMessageRequestHeader<'_>,
 ) -> Result<Arc<Topic>, Refusal> {
+    let (topic, saving) = match broker.topics.get_saving(message.topic) {
+        Some(known) => known,
+        None => create(broker, settings, message)?,
+    };
+    saving.wait()?;
+    Ok(topic)
+}
+
+fn create(
+    broker: &Broker,
+    settings: &BrokerSettings,
+    message: &SendMessageRequestHeader<'_>,
+) -> Result<(Arc<Topic>, Saving), Refusal> {
     let topic = message.topic;
     let is_retry = topic.starts_with(names::RETRY_PREFIX);
     let sys_flag = match (message.unit_mode == Some(true), is_retry) {
@@ -113,7 +129,7 @@ fn create(
         };
         created = Some(broker.topics.get_or_create(retry));
     }
-    let (created, saving) = created.ok_or_else(|| {
+    created.ok_or_else(|| {
         let mut remark = format!("topic[{topic}] not exist, apply first please!{SEE_FAQ}");
         let config = &settings.broker;
         if topic == config.msg_trace_topic_name && !config.trace_topic_enable {
@@ -121,9 +137,7 @@ fn create(
             remark.push_str(" The topic of message traces is there from the start with traceTopicEnable=true.");
         }
         Refusal::new(ResponseCode::TOPIC_NOT_EXIST, remark)
-    })?;
-    saving.wait()?;
-    Ok(created)
+    })
 }
 
 /// The queue asked for; any of them where the producer leaves it to the broker.

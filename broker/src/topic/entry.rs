@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_store::queue::Queue;
@@ -9,6 +10,7 @@ use apogee_store::{AppendError, Store};
 use arc_swap::ArcSwapOption;
 
 use crate::names;
+use crate::saved_table::Entry;
 use crate::stats::{Amount, KeptTraffic, Stats};
 
 /// A topic: its configuration, and what each send to it would have to look for. A change of the topic makes another one, so
@@ -17,6 +19,7 @@ pub(crate) struct Topic {
     config: TopicConfig,
     /// Whether clients may send to a topic of this name.
     pub(crate) is_open: bool,
+    is_saved: AtomicBool,
     /// `None` for one that is made for a moment.
     traffic: Option<KeptTraffic>,
     /// By their numbers, each from its first message on.
@@ -24,11 +27,11 @@ pub(crate) struct Topic {
 }
 
 impl Topic {
-    /// One that is made for a moment.
+    /// One that is made for a moment. No file has it.
     pub(crate) fn passing(config: TopicConfig) -> Self {
         let is_open =
             names::check_topic(&config.topic_name).is_ok() && !names::is_closed_to_senders(&config.topic_name);
-        Self { config, is_open, traffic: None, queues: Box::default() }
+        Self { config, is_open, is_saved: AtomicBool::new(true), traffic: None, queues: Box::default() }
     }
 
     /// Its queue of this number.
@@ -66,7 +69,19 @@ impl From<TopicConfig> for Topic {
     fn from(config: TopicConfig) -> Self {
         let queues = usize::try_from(config.write_queue_nums.max(config.read_queue_nums)).unwrap_or(0);
         let queues = (0..queues.min(MOST_KEPT)).map(|_| ArcSwapOption::empty()).collect();
-        Self { traffic: Some(KeptTraffic::default()), queues, ..Self::passing(config) }
+        let is_saved = AtomicBool::new(false);
+        Self { is_saved, traffic: Some(KeptTraffic::default()), queues, ..Self::passing(config) }
+    }
+}
+
+/// Nobody is told of a message whose topic a restart would not find.
+impl Entry for Topic {
+    fn is_saved(&self) -> bool {
+        self.is_saved.load(Ordering::Acquire)
+    }
+
+    fn note_saved(&self) {
+        self.is_saved.store(true, Ordering::Release);
     }
 }
 

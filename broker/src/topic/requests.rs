@@ -139,10 +139,6 @@ fn apply(broker: &Broker, configs: Vec<TopicConfig>) -> Result<(), Refusal> {
             return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, "MIXED message type is not supported."));
         }
     }
-    let is_same = |config: &TopicConfig| broker.topics.get(&config.topic_name).is_some_and(|old| **old == *config);
-    if configs.iter().all(is_same) {
-        return Ok(());
-    }
     let saving = broker.topics.update(configs).map_err(|remark| Refusal::new(ResponseCode::SYSTEM_ERROR, remark))?;
     Ok(saving.wait()?)
 }

@@ -14,7 +14,7 @@ use super::{PERM_INHERIT, PERM_READ, PERM_WRITE, Topic, queue_kind, system};
 use crate::attributes;
 use crate::clock::Clock;
 use crate::registration::TopicChanges;
-use crate::saved_table::{Entries, SaveError, SavedTable, Saving};
+use crate::saved_table::{Entries, Entry, SaveError, SavedTable, Saving};
 
 /// All topics. The name servers are told of every change. Clones are the same table.
 #[derive(Clone)]
@@ -57,6 +57,16 @@ impl TopicTable {
         self.has_light && is_light(topic) || self.topics.contains(topic)
     }
 
+    /// A topic, and the change to wait for that it came with.
+    pub(crate) fn get_saving(&self, topic: &str) -> Option<(Arc<Topic>, Saving)> {
+        if let Some(known) = self.get(topic).filter(|known| known.is_saved()) {
+            return Some((known, Saving::nothing()));
+        }
+        let topics = self.topics.lock();
+        let known = topics.get(topic)?;
+        Some((known, topics.pending(|name| name == topic)))
+    }
+
     /// Creates a topic on the model of `model`, as an automatic creation by a send does: with at most
     /// `queues` queues, and only if the model may be inherited from. `None` if not.
     pub(crate) fn create_like(
@@ -84,19 +94,19 @@ impl TopicTable {
 
     /// The topic, created as given if it is not there yet.
     pub(crate) fn get_or_create(&self, wanted: TopicConfig) -> (Arc<Topic>, Saving) {
-        if let Some(config) = self.get(&wanted.topic_name) {
-            return (config, Saving::nothing());
+        if let Some(known) = self.get(&wanted.topic_name).filter(|known| known.is_saved()) {
+            return (known, Saving::nothing());
         }
         let topics = self.topics.lock();
-        if let Some(config) = topics.get(&wanted.topic_name) {
-            return (config, Saving::nothing());
+        if let Some(known) = topics.get(&wanted.topic_name) {
+            return (known, topics.pending(|name| name == wanted.topic_name));
         }
         let (name, config) = (wanted.topic_name.clone(), Arc::new(Topic::from(wanted)));
         let saving = topics.change([(name, Some(Arc::clone(&config)))]);
         (config, saving)
     }
 
-    /// Creates or replaces topics at an admin's wish. Attributes are changes (`+name=value`, `-name`) to those that are there.
+    /// Creates or replaces topics at an admin's wish, if any is to be other than it is. Attributes are changes (`+name=value`, `-name`) to those that are there.
     /// Light queues stay as they are.
     ///
     /// # Errors
@@ -107,6 +117,10 @@ impl TopicTable {
             return Ok(Saving::nothing());
         }
         let topics = self.topics.lock();
+        let is_same = |config: &TopicConfig| topics.get(&config.topic_name).is_some_and(|old| **old == *config);
+        if configs.iter().all(is_same) {
+            return Ok(topics.pending(|name| configs.iter().any(|config| config.topic_name == name)));
+        }
         let mut altered = Vec::with_capacity(configs.len());
         for mut config in configs {
             let current = topics.get(&config.topic_name);
@@ -134,7 +148,7 @@ impl TopicTable {
     pub(crate) fn remove(&self, topic: &str) -> Saving {
         let topics = self.topics.lock();
         if topics.get(topic).is_none() {
-            return Saving::nothing();
+            return topics.pending(|name| name == topic);
         }
         topics.change([(topic.to_owned(), None)])
     }

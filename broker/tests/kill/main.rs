@@ -4,6 +4,7 @@
 
 mod acknowledged;
 mod buffer;
+mod creation;
 mod delay;
 #[path = "../harness/mod.rs"]
 mod harness;
