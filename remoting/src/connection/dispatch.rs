@@ -9,7 +9,6 @@ use super::Connection;
 use super::answering::{Answering, Settling};
 use super::end::End;
 use super::flight::Ticket;
-use crate::command::FLAG_RESPONSE;
 use crate::server::{Reply, Service};
 use crate::{Command, DecodeError, ResponseCode};
 
@@ -61,14 +60,9 @@ impl<S: Service + ?Sized> Connection<S> {
     }
 
     /// Puts an answer into the output, behind what the handler pushed before it.
-    pub(super) fn answer(&mut self, ticket: Ticket, mut response: Command) {
-        if ticket.one_way {
-            return;
-        }
-        self.peer.take_outbox(&mut self.output);
-        response.opaque = ticket.opaque;
-        response.flag |= FLAG_RESPONSE;
-        self.output.push(response, self.options.serialization);
+    pub(super) fn answer(&mut self, ticket: Ticket, response: Command) {
+        let (peer, output, received) = (&*self.peer, &mut self.output, self.received);
+        Answering { peer, output, ticket, serialization: self.options.serialization, received }.give(response);
     }
 }
 

@@ -18,6 +18,8 @@ struct State {
     bytes: Vec<u8>,
     min: i64,
     end: i64,
+    /// From here on it counts as written by this process.
+    written_from: Option<i64>,
 }
 
 #[derive(Clone)]
@@ -99,6 +101,10 @@ impl MemoryLog {
         self.state.write().end = end;
     }
 
+    pub(crate) fn set_written_from(&self, from: i64) {
+        self.state.write().written_from = Some(from);
+    }
+
     pub(crate) fn damage(&self, at: i64) {
         self.state.write().bytes[at as usize..][..8].fill(0xEE);
     }
@@ -124,11 +130,16 @@ impl RecordSource for MemoryLog {
     }
 
     fn window(&self, offset: i64, at_most: usize) -> io::Result<Option<Bytes>> {
-        let length = (self.next_file_start(offset).min(self.max_offset()) - offset).min(at_most as i64);
+        let at_most = if self.is_as_written(offset) { i64::MAX } else { at_most as i64 };
+        let length = (self.next_file_start(offset).min(self.max_offset()) - offset).min(at_most);
         if length <= 0 {
             return Ok(None);
         }
         self.slice(offset, length as usize)
+    }
+
+    fn is_as_written(&self, offset: i64) -> bool {
+        self.state.read().written_from.is_some_and(|from| offset >= from)
     }
 
     fn next_file_start(&self, offset: i64) -> i64 {

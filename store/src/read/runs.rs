@@ -145,3 +145,7 @@ impl Sound {
 
 /// Messages of a usual pull.
 const USUAL: usize = 32;
+
+#[cfg(test)]
+#[path = "runs_tests.rs"]
+mod tests;
