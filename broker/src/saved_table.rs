@@ -30,6 +30,8 @@ pub(crate) struct SavedTable<T> {
     hurry: Arc<Hurry>,
     /// Told when everything is written.
     idle: Condvar,
+    /// Wakes the thread that writes, if it has nothing to do.
+    wake: Condvar,
 }
 
 /// One configuration. It knows whether its name is in the file, so that who uses it need not ask the table.
@@ -49,6 +51,8 @@ type Encode<T> = Box<dyn Fn(DataVersion, Entries<T>) -> Vec<u8> + Send + Sync>;
 type OnChange = Box<dyn Fn(&str) + Send + Sync>;
 
 struct Changes<T> {
+    /// All entries in the order of their names, which the table of those who read does not keep.
+    sorted: Entries<T>,
     /// Of the table with all changes.
     version: DataVersion,
     /// Of what is in the file.
@@ -57,6 +61,8 @@ struct Changes<T> {
     unsaved: Vec<Change<T>>,
     /// Whether a thread is writing them.
     is_writing: bool,
+    /// Whether there is such a thread, though it may have nothing to do.
+    has_writer: bool,
     /// Whether the last write failed: that is said once, for a full disk refuses each change anew.
     is_failing: bool,
 }
@@ -152,6 +158,8 @@ impl Hurry {
 
 /// How long changes gather that nobody waits for.
 const GATHER: Duration = Duration::from_millis(100);
+/// How long the thread that writes stays when it has nothing to do.
+const LINGER: Duration = Duration::from_secs(1);
 
 impl<T: Entry> SavedTable<T> {
     /// The table with what `file` held. `encode` makes the file's content; `changed` is told the name of every change, and must
@@ -165,13 +173,16 @@ impl<T: Entry> SavedTable<T> {
         changed: impl Fn(&str) + Send + Sync + 'static,
     ) -> Arc<Self> {
         let entries = entries.into_iter().inspect(|(_, entry)| entry.note_saved());
+        let sorted: Entries<T> = entries.map(|(name, entry)| (Arc::from(name), Arc::new(entry))).collect();
         Arc::new(Self {
-            entries: entries.map(|(name, entry)| (Arc::from(name), Arc::new(entry))).collect(),
+            entries: sorted.iter().map(|(name, entry)| (Arc::clone(name), Arc::clone(entry))).collect(),
             changes: Mutex::new(Changes {
+                sorted,
                 version,
                 saved_version: version,
                 unsaved: Vec::new(),
                 is_writing: false,
+                has_writer: false,
                 is_failing: false,
             }),
             file,
@@ -180,6 +191,7 @@ impl<T: Entry> SavedTable<T> {
             changed: Box::new(changed),
             hurry: Arc::default(),
             idle: Condvar::new(),
+            wake: Condvar::new(),
         })
     }
 
@@ -201,7 +213,7 @@ impl<T: Entry> SavedTable<T> {
     /// All entries and their version.
     pub(crate) fn snapshot(&self) -> (DataVersion, Entries<T>) {
         let changes = self.changes.lock();
-        (changes.version, self.all())
+        (changes.version, changes.sorted.clone())
     }
 
     /// Keeps others from changing the table while its caller decides on a change.
@@ -209,30 +221,30 @@ impl<T: Entry> SavedTable<T> {
         Locked { table: self, changes: self.changes.lock() }
     }
 
-    /// Ends when everything is written, or taken back. For a thread that may wait.
+    /// Ends when everything is written, or taken back. Nobody changes the table any more soon. For a thread that may wait.
     pub(crate) fn settle(&self) {
         let mut changes = self.changes.lock();
         while changes.is_writing {
             self.hurry.call();
             self.idle.wait(&mut changes);
         }
-    }
-
-    fn all(&self) -> Entries<T> {
-        self.entries.iter().map(|entry| (Arc::clone(entry.key()), Arc::clone(entry.value()))).collect()
+        self.wake.notify_one();
     }
 
     /// Puts an entry in, or takes it out; gives what was there.
-    fn replace(&self, name: &Arc<str>, entry: Option<Arc<T>>) -> Option<Arc<T>> {
-        let old = match entry {
-            Some(entry) => self.entries.insert(Arc::clone(name), entry),
-            None => self.entries.remove(name).map(|(_, old)| old),
+    fn replace(&self, sorted: &mut Entries<T>, name: &Arc<str>, entry: Option<Arc<T>>) -> Option<Arc<T>> {
+        let old = if let Some(entry) = entry {
+            sorted.insert(Arc::clone(name), Arc::clone(&entry));
+            self.entries.insert(Arc::clone(name), entry)
+        } else {
+            sorted.remove(name);
+            self.entries.remove(name).map(|(_, old)| old)
         };
         (self.changed)(name);
         old
     }
 
-    /// Writes until nothing is left, whatever happens.
+    /// Writes until nothing is left and nothing comes for a while, whatever happens.
     fn write_all(&self) {
         while catch_unwind(AssertUnwindSafe(|| self.write())).is_err() {
             // The panic hook has reported it.
@@ -240,7 +252,6 @@ impl<T: Entry> SavedTable<T> {
         }
     }
 
-    /// Writes until nothing is left.
     fn write(&self) {
         loop {
             {
@@ -248,13 +259,18 @@ impl<T: Entry> SavedTable<T> {
                 if changes.unsaved.is_empty() {
                     changes.is_writing = false;
                     self.idle.notify_all();
+                    // Who creates many topics one after the other need not wait for a thread each time.
+                    self.wake.wait_for(&mut changes, LINGER);
+                }
+                if changes.unsaved.is_empty() {
+                    changes.has_writer = false;
                     return;
                 }
             }
             self.hurry.wait();
             let (count, version, entries) = {
                 let changes = self.changes.lock();
-                (changes.unsaved.len(), changes.version, self.all())
+                (changes.unsaved.len(), changes.version, changes.sorted.clone())
             };
             match self.file.write((self.encode)(version, entries)) {
                 Ok(()) => self.written(count, version),
@@ -296,7 +312,7 @@ impl<T: Entry> SavedTable<T> {
         changes.version = changes.saved_version;
         for change in std::mem::take(&mut changes.unsaved).into_iter().rev() {
             for Replaced { name, old, .. } in change.replaced.into_iter().rev() {
-                self.replace(&name, old);
+                self.replace(&mut changes.sorted, &name, old);
             }
             for waiting in change.waiting {
                 let _ = waiting.send(Err(error.clone()));
@@ -345,7 +361,7 @@ impl<T: Entry> Locked<'_, T> {
         if self.changes.version == version {
             return Saving::nothing();
         }
-        let gone = self.table.all().into_keys().filter(|name| !entries.contains_key(&**name));
+        let gone = self.changes.sorted.keys().filter(|name| !entries.contains_key(&***name));
         let gone: Vec<_> = gone.map(|name| (name.to_string(), None)).collect();
         let theirs = entries.into_iter().map(|(name, entry)| (name, Some(Arc::new(entry))));
         self.change_to(version, gone.into_iter().chain(theirs))
@@ -360,7 +376,7 @@ impl<T: Entry> Locked<'_, T> {
         for (name, entry) in entries {
             let name = Arc::from(name);
             let new = entry.clone();
-            let old = self.table.replace(&name, entry);
+            let old = self.table.replace(&mut self.changes.sorted, &name, entry);
             if let (Some(old), Some(new)) = (&old, &new)
                 && old.is_saved()
             {
@@ -372,12 +388,16 @@ impl<T: Entry> Locked<'_, T> {
         let changes = &mut *self.changes;
         changes.version = version;
         changes.unsaved.push(Change { replaced, waiting: vec![done] });
-        if !std::mem::replace(&mut changes.is_writing, true) {
+        changes.is_writing = true;
+        if std::mem::replace(&mut changes.has_writer, true) {
+            self.table.wake.notify_one();
+        } else {
             let table = Arc::clone(self.table);
             // None of the runtime's threads: all of those may be waiting for this one.
             let writer = thread::Builder::new().name("table-writer".to_owned()).spawn(move || table.write_all());
             if let Err(error) = writer {
                 changes.is_writing = false;
+                changes.has_writer = false;
                 tracing::error!(%error, "changes are taken back, for there is no thread to write them down");
                 self.table.take_back_from(changes, &SaveError::NoThread(Arc::new(error)));
             }

@@ -1,14 +1,15 @@
 //! What the table has of a topic.
 
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_store::queue::Queue;
 use apogee_store::{AppendError, Store};
 use arc_swap::ArcSwapOption;
 
+use super::file;
 use crate::names;
 use crate::saved_table::Entry;
 use crate::stats::{Amount, KeptTraffic, Stats};
@@ -24,6 +25,8 @@ pub(crate) struct Topic {
     traffic: Option<KeptTraffic>,
     /// By their numbers, each from its first message on.
     queues: Box<[ArcSwapOption<Queue>]>,
+    /// Its part of the table's file, once it was written.
+    text: OnceLock<Box<[u8]>>,
 }
 
 impl Topic {
@@ -31,7 +34,19 @@ impl Topic {
     pub(crate) fn passing(config: TopicConfig) -> Self {
         let is_open =
             names::check_topic(&config.topic_name).is_ok() && !names::is_closed_to_senders(&config.topic_name);
-        Self { config, is_open, is_saved: AtomicBool::new(true), traffic: None, queues: Box::default() }
+        Self {
+            config,
+            is_open,
+            is_saved: AtomicBool::new(true),
+            traffic: None,
+            queues: Box::default(),
+            text: OnceLock::new(),
+        }
+    }
+
+    /// How it stands in the table's file. It is written again with each change of another topic.
+    pub(super) fn text(&self) -> &[u8] {
+        self.text.get_or_init(|| file::text_of(&self.config).into())
     }
 
     /// Its queue of this number.

@@ -1,6 +1,7 @@
 //! Topics: their table, how they come to be, and the requests about them.
 
 mod entry;
+mod file;
 mod requests;
 mod system;
 mod table;

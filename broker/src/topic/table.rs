@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use apogee_config::BrokerSettings;
 use apogee_config::state_file::StateFile;
-use apogee_remoting::json;
 use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_remoting::protocol::topic::{TopicConfig, TopicConfigSerializeWrapper};
 use apogee_store::light::is_light;
 use apogee_store::{QueueKind, QueueKinds};
 
-use super::{PERM_INHERIT, PERM_READ, PERM_WRITE, Topic, queue_kind, system};
+use super::{PERM_INHERIT, PERM_READ, PERM_WRITE, Topic, file, queue_kind, system};
 use crate::attributes;
 use crate::clock::Clock;
 use crate::registration::TopicChanges;
@@ -39,7 +38,7 @@ impl TopicTable {
         let topics = system::topics(settings).into_iter().chain(saved_topics);
         let named = topics.map(|config| (config.topic_name.clone(), Topic::from(config)));
         let changes = Arc::clone(&changes_to_tell);
-        let encode = |version, topics| json::to_vec_pretty(&wrapped(version, topics));
+        let encode = |version, topics| file::content(version, &topics);
         let topics = SavedTable::new(file, saved.data_version, named, clock, encode, move |topic| changes.note(topic));
         Self { topics, changes_to_tell, has_light: settings.store.enable_lmq }
     }
@@ -155,7 +154,8 @@ impl TopicTable {
 
     /// Becomes a copy of another broker's table.
     pub(crate) fn take_over(&self, theirs: TopicConfigSerializeWrapper) -> Saving {
-        let topics = theirs.topic_config_table.into_iter().map(|(name, config)| (name, Topic::from(config)));
+        let topics = theirs.topic_config_table.into_values();
+        let topics = topics.map(|config| (config.topic_name.clone(), Topic::from(config)));
         self.topics.lock().become_copy(theirs.data_version, topics.collect())
     }
 
@@ -210,7 +210,7 @@ fn light(topic: &str) -> TopicConfig {
     }
 }
 
-/// In the form of the file and of the wire.
+/// In the form of the wire.
 fn wrapped(data_version: DataVersion, topics: Entries<Topic>) -> TopicConfigSerializeWrapper {
     let named = topics.into_iter().map(|(name, topic)| (name.to_string(), TopicConfig::clone(&topic)));
     TopicConfigSerializeWrapper { data_version, topic_config_table: named.collect() }

@@ -54,22 +54,27 @@ pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, JsonError> {
 
 /// Writes a body the way the reference does by default.
 pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
-    write(value, Form::Dialect)
+    write(value, Form::Dialect, 0)
 }
 
 /// Writes standard JSON: integer keys quoted. Maps of our types are sorted already (trap 4).
 pub fn to_vec_standard<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
-    write(value, Form::Standard)
+    write(value, Form::Standard, 0)
 }
 
 /// Writes the form of the files under `store/config`: indented by tabs, no line break at the end, arrays
 /// of numbers on one line (constants, section 10).
 pub fn to_vec_pretty<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
-    write(value, Form::Pretty)
+    write(value, Form::Pretty, 0)
 }
 
-fn write<T: Serialize + ?Sized>(value: &T, form: Form) -> Vec<u8> {
-    let mut writer = Writer::new(form);
+/// The same for a value that stands within this many brackets of a text that is put together.
+pub fn to_vec_pretty_within<T: Serialize + ?Sized>(value: &T, depth: usize) -> Vec<u8> {
+    write(value, Form::Pretty, depth)
+}
+
+fn write<T: Serialize + ?Sized>(value: &T, form: Form, depth: usize) -> Vec<u8> {
+    let mut writer = Writer::new(form, depth);
     value.serialize(&mut writer).expect("writing into memory fails only for types no body uses (see `write.rs`)");
     writer.into_bytes()
 }

@@ -40,8 +40,8 @@ enum Last {
 }
 
 impl Writer {
-    pub(super) fn new(form: Form) -> Self {
-        Self { out: Vec::with_capacity(256), form, depth: 0, last: Last::Other, in_key: false, some: false }
+    pub(super) fn new(form: Form, depth: usize) -> Self {
+        Self { out: Vec::with_capacity(256), form, depth, last: Last::Other, in_key: false, some: false }
     }
 
     pub(super) fn into_bytes(self) -> Vec<u8> {
