@@ -151,7 +151,6 @@ struct Gathering<'a, S: ?Sized> {
     log_min: i64,
     log_end: i64,
     runs: Runs<'a, S>,
-    gathered: Amount,
     result: GetResult,
 }
 
@@ -166,7 +165,6 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
             log_min: log.min_offset(),
             log_end: log.max_offset(),
             runs: Runs::new(log, asked.count),
-            gathered: Amount::default(),
             result: GetResult::empty(GetStatus::NoMatchedMessage, request.offset, min, max),
         }
     }
@@ -177,7 +175,7 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
         for entry in queue.iter_as(self.first, self.log.may_wait()) {
             let entry = match entry {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    if self.gathered.count == 0 {
+                    if self.runs.amount().count == 0 {
                         self.result.status = GetStatus::OffsetFoundNull;
                         if self.limits.correct_next_offset {
                             self.result.next_offset = queue.next_file_start(self.result.next_offset);
@@ -196,7 +194,7 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
             let is_there = self.has(unit);
             if is_there {
                 let in_memory = self.log_end - unit.physical_offset <= self.limits.memory_distance;
-                if self.limits.full(&self.asked, self.gathered, more, in_memory) {
+                if self.limits.full(&self.asked, self.runs.amount(), more, in_memory) {
                     break;
                 }
                 last_physical = unit.physical_offset;
@@ -222,10 +220,10 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
                 continue;
             }
             self.runs.add(unit.physical_offset, more)?;
-            self.gathered += more;
         }
+        let has_any = self.runs.amount().count > 0;
         let sound = self.runs.finish()?;
-        if self.gathered.count > 0 {
+        if has_any {
             self.result.status = if sound.amount.count > 0 { GetStatus::Found } else { GetStatus::MessageWasRemoving };
         }
         (self.result.runs, self.result.count, self.result.bytes) = (sound.runs, sound.amount.count, sound.amount.bytes);
@@ -242,7 +240,7 @@ impl<'a, S: RecordSource + ?Sized> Gathering<'a, S> {
     }
 
     fn nothing_yet(&mut self, status: GetStatus) {
-        if self.gathered.count == 0 {
+        if self.runs.amount().count == 0 {
             self.result.status = status;
         }
     }

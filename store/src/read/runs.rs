@@ -13,6 +13,8 @@ use super::source::RecordSource;
 pub(super) struct Runs<'a, S: ?Sized> {
     log: &'a S,
     records: Vec<Amount>,
+    /// Of all records.
+    amount: Amount,
     /// Runs and their bytes; none where the log's first files went while the read ran.
     closed: Vec<(Run, Bytes)>,
     /// The last one, not sliced yet.
@@ -41,29 +43,43 @@ impl<'a, S: RecordSource + ?Sized> Runs<'a, S> {
     /// For about so many records.
     pub(super) fn new(log: &'a S, count: usize) -> Self {
         let room = count.min(USUAL);
-        Self { log, records: Vec::with_capacity(room), closed: Vec::with_capacity(room), open: None, written: None }
+        Self {
+            log,
+            records: Vec::with_capacity(room),
+            amount: Amount::default(),
+            closed: Vec::new(),
+            open: None,
+            written: None,
+        }
+    }
+
+    /// How much was gathered.
+    pub(super) fn amount(&self) -> Amount {
+        self.amount
     }
 
     /// One more record, at a place of the log.
+    #[inline]
     pub(super) fn add(&mut self, place: i64, record: Amount) -> io::Result<()> {
-        let at = self.records.len();
         match &mut self.open {
-            Some(run) if run.start + run.bytes as i64 == place => {
-                run.bytes += record.bytes;
-                run.records.end = at + 1;
-            }
-            _ => {
-                self.close()?;
-                let is_as_written = self.log.is_as_written(place);
-                self.open = Some(Run { start: place, bytes: record.bytes, records: at..at + 1, is_as_written });
-            }
+            Some(run) if run.start + run.bytes as i64 == place => run.bytes += record.bytes,
+            _ => self.begin(place, record.bytes)?,
         }
         self.records.push(record);
+        self.amount += record;
+        Ok(())
+    }
+
+    fn begin(&mut self, place: i64, bytes: usize) -> io::Result<()> {
+        self.close()?;
+        let at = self.records.len();
+        self.open = Some(Run { start: place, bytes, records: at..at, is_as_written: self.log.is_as_written(place) });
         Ok(())
     }
 
     fn close(&mut self) -> io::Result<()> {
-        let Some(run) = self.open.take() else { return Ok(()) };
+        let Some(mut run) = self.open.take() else { return Ok(()) };
+        run.records.end = self.records.len();
         let bytes = if run.is_as_written { self.slice_written(&run)? } else { self.log.slice(run.start, run.bytes)? };
         self.closed.push((run, bytes.unwrap_or_default()));
         Ok(())
@@ -87,10 +103,8 @@ impl<'a, S: RecordSource + ?Sized> Runs<'a, S> {
         self.close()?;
         // All in one go, so that the processor waits for the memory of many at once.
         if self.closed.iter().all(|(run, bytes)| run.is_as_written && self.has_its_ends(run, bytes)) {
-            let mut sound = Sound { runs: Vec::with_capacity(self.closed.len()), amount: Amount::default() };
-            sound.runs.extend(self.closed.into_iter().map(|(_, bytes)| bytes));
-            self.records.iter().for_each(|record| sound.amount += *record);
-            return Ok(sound);
+            let runs = self.closed.into_iter().map(|(_, bytes)| bytes).collect();
+            return Ok(Sound { runs, amount: self.amount });
         }
         let mut sound = Sound::default();
         self.closed.iter().for_each(|(run, bytes)| self.look(run, bytes, &mut sound));
