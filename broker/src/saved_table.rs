@@ -34,13 +34,16 @@ pub(crate) struct SavedTable<T> {
     wake: Condvar,
 }
 
-/// One configuration. It knows whether its name is in the file, so that who uses it need not ask the table.
+/// One configuration. It knows whether a restart would find its name, so that who uses it need not ask the table.
 pub(crate) trait Entry: Send + Sync + 'static {
-    /// Whether this name is in the file for good, be it with what was there before this entry.
-    fn is_saved(&self) -> bool;
+    /// Whether this name is in the file, be it with what was there before this entry, or is made at each start. Those of a table
+    /// in whose entries nobody trusts count as if they were.
+    fn is_saved(&self) -> bool {
+        true
+    }
 
     /// From now on it is.
-    fn note_saved(&self);
+    fn note_saved(&self) {}
 }
 
 /// What a table holds at one moment.
@@ -110,7 +113,7 @@ impl Saving {
         Self(None)
     }
 
-    /// Leaves the change to be written soon, for who would make it again if it were lost; whether there was any.
+    /// Leaves the change to be written soon, for who would make it again if it were lost; whether there was any, be it another's.
     pub(crate) fn later(self) -> bool {
         self.0.is_some()
     }
@@ -290,7 +293,7 @@ impl<T: Entry> SavedTable<T> {
             let mut changes = self.changes.lock();
             changes.saved_version = version;
             let saved: Vec<Change<T>> = changes.unsaved.drain(..count).collect();
-            // Under the lock: an entry is not saved as long as its change is among the unsaved ones.
+            // Under the lock: a new name is not saved as long as its change is among the unsaved ones.
             let made = saved.iter().flat_map(|change| &change.replaced).filter_map(|replaced| replaced.new.as_ref());
             made.for_each(|entry| entry.note_saved());
             (std::mem::take(&mut changes.is_failing), saved)
@@ -333,8 +336,8 @@ impl<T: Entry> Locked<'_, T> {
         self.table.get(name)
     }
 
-    /// What was changed of these names and is not on disk yet, for who finds them as they are to be: to promise what is there takes
-    /// as long as to change it. With several changes it is the last one, which is on disk when all are.
+    /// The last change of these names that is not on disk yet. It is for who finds them as they are to be, and promises somebody that they
+    /// are there.
     pub(crate) fn pending(mut self, is_meant: impl Fn(&str) -> bool) -> Saving {
         let is_of_them = |change: &&mut Change<T>| change.replaced.iter().any(|replaced| is_meant(&replaced.name));
         let Some(last) = self.changes.unsaved.iter_mut().rev().find(is_of_them) else { return Saving::nothing() };

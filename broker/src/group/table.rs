@@ -180,13 +180,7 @@ impl GroupTable {
 }
 
 /// Nobody waits for a group that comes to be by its use.
-impl Entry for SubscriptionGroupConfig {
-    fn is_saved(&self) -> bool {
-        true
-    }
-
-    fn note_saved(&self) {}
-}
+impl Entry for SubscriptionGroupConfig {}
 
 /// In the form of the file and of the wire.
 fn wrapped(

@@ -1,4 +1,4 @@
-//! The file `topics.json`, put together of the texts of all topics: each of them is made once.
+//! The file `topics.json`, put together of the texts of all topics, which are kept.
 
 use apogee_remoting::json;
 use apogee_remoting::protocol::data_version::DataVersion;

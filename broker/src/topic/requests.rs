@@ -53,7 +53,12 @@ pub(crate) fn delete(broker: &Broker, request: &Command) -> Answer {
         return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, "The specified topic is blank."));
     }
     refuse_system_topic(broker, header.topic)?;
+    let is_there = broker.topics.contains(header.topic);
     broker.topics.remove(header.topic).wait()?;
+    if !is_there && broker.topics.contains(header.topic) {
+        // Another has deleted it, and somebody made it anew meanwhile.
+        return Ok(Command::response(ResponseCode::SUCCESS));
+    }
     broker.offsets.remove_topic(header.topic);
     broker.stats.remove_topic(header.topic);
     broker.store.delete_topic(header.topic)?;

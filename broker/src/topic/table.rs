@@ -105,8 +105,8 @@ impl TopicTable {
         (config, saving)
     }
 
-    /// Creates or replaces topics at an admin's wish, if any is to be other than it is. Attributes are changes (`+name=value`, `-name`) to those that are there.
-    /// Light queues stay as they are.
+    /// Creates or replaces topics at an admin's wish, if any is to be other than it is. Attributes are changes (`+name=value`,
+    /// `-name`) to those that are there. Light queues stay as they are.
     ///
     /// # Errors
     /// The remark that says which attribute is not allowed.
@@ -154,8 +154,9 @@ impl TopicTable {
 
     /// Becomes a copy of another broker's table.
     pub(crate) fn take_over(&self, theirs: TopicConfigSerializeWrapper) -> Saving {
-        let topics = theirs.topic_config_table.into_values();
-        let topics = topics.map(|config| (config.topic_name.clone(), Topic::from(config)));
+        let topics = theirs.topic_config_table.into_iter();
+        let topics =
+            topics.map(|(name, config)| (name.clone(), Topic::from(TopicConfig { topic_name: name, ..config })));
         self.topics.lock().become_copy(theirs.data_version, topics.collect())
     }
 

@@ -41,8 +41,7 @@ impl RecordSource for CommitLog {
             return Ok(None);
         };
         let there = (written.min(segment.end()) - offset) as usize;
-        let length = if segment.is_mapped() { there } else { there.min(at_most) };
-        segment.slice((offset - segment.start()) as usize, length)
+        segment.window((offset - segment.start()) as usize, there, at_most)
     }
 
     fn next_file_start(&self, offset: i64) -> i64 {

@@ -124,6 +124,14 @@ impl Segment {
         self.read(at, length, true).map(Some)
     }
 
+    /// The bytes [at, at + there) of the file where it is mapped, else `at_most` of them.
+    pub(super) fn window(&self, at: usize, there: usize, at_most: usize) -> io::Result<Option<Bytes>> {
+        match &*self.mapping.load() {
+            Some(mapping) => Ok(mapping.slice(at, there)),
+            None => self.read(at, there.min(at_most), true).map(Some),
+        }
+    }
+
     /// Has the bytes read that are mapped and published from `at` on; `None` where there are none.
     pub(super) fn read_mapped<T>(&self, at: usize, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
         let mapping = self.mapping.load();
