@@ -36,8 +36,8 @@ pub(crate) struct SavedTable<T> {
 
 /// One configuration. It knows whether a restart would find its name, so that who uses it need not ask the table.
 pub(crate) trait Entry: Send + Sync + 'static {
-    /// Whether this name is in the file, be it with what was there before this entry, or is made at each start. Those of a table
-    /// in whose entries nobody trusts count as if they were.
+    /// Whether this name is in the file, be it with what was there before this entry, or is made at each start. In a table
+    /// on which no acknowledged message rests, all count as if they were.
     fn is_saved(&self) -> bool {
         true
     }
@@ -113,7 +113,8 @@ impl Saving {
         Self(None)
     }
 
-    /// Leaves the change to be written soon, for who would make it again if it were lost; whether there was any, be it another's.
+    /// Leaves the change to be written soon, for who would make it again if it were lost; whether there was any, be it
+    /// another's.
     pub(crate) fn later(self) -> bool {
         self.0.is_some()
     }
@@ -336,8 +337,8 @@ impl<T: Entry> Locked<'_, T> {
         self.table.get(name)
     }
 
-    /// The last change of these names that is not on disk yet. It is for who finds them as they are to be, and promises somebody that they
-    /// are there.
+    /// The last change of these names that is not on disk yet. It is for who finds them as they are to be, and promises
+    /// somebody that they are there.
     pub(crate) fn pending(mut self, is_meant: impl Fn(&str) -> bool) -> Saving {
         let is_of_them = |change: &&mut Change<T>| change.replaced.iter().any(|replaced| is_meant(&replaced.name));
         let Some(last) = self.changes.unsaved.iter_mut().rev().find(is_of_them) else { return Saving::nothing() };

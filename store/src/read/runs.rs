@@ -101,8 +101,8 @@ impl<'a, S: RecordSource + ?Sized> Runs<'a, S> {
     /// Looks at the records; what is none is not served.
     pub(super) fn finish(mut self) -> io::Result<Sound> {
         self.close()?;
-        // All ends in one go, so that the processor waits for the memory of many at once. Where one is not as written, each record is
-        // looked at.
+        // All ends in one go, so that the processor waits for the memory of many at once. Where one is not as written,
+        // each record is looked at.
         if self.closed.iter().all(|(run, bytes)| run.is_as_written && self.has_its_ends(run, bytes)) {
             let runs = self.closed.into_iter().map(|(_, bytes)| bytes).collect();
             return Ok(Sound { runs, amount: self.amount });
