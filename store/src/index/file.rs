@@ -51,11 +51,13 @@ struct Writing {
 }
 
 impl IndexFile {
-    /// Makes a file that follows one that ended so.
-    pub(super) fn create(path: PathBuf, shape: Shape, header: Header) -> io::Result<Self> {
+    /// Makes a file that follows one that ended so, with the memory that one's slots were in.
+    pub(super) fn create(path: PathBuf, shape: Shape, header: Header, memory: Option<Slots>) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         file.set_len(shape.file_size())?;
-        Ok(Self { path, file, shape, header, writing: None })
+        let slots = memory.map_or_else(|| Slots::empty(shape.slots), Slots::reuse);
+        let writing = Some(Writing { slots, first: header.next, items: Vec::new() });
+        Ok(Self { path, file, shape, header, writing })
     }
 
     /// Opens a file; `None` when it is none of this shape.
@@ -83,7 +85,7 @@ impl IndexFile {
     pub(super) fn put(&mut self, hash: i32, physical_offset: i64, store_time: i64) -> io::Result<()> {
         let number = self.header.next;
         let writing = self.writing.get_or_insert_with(|| Writing {
-            slots: Slots::new(self.shape.slots),
+            slots: Slots::of_file(self.shape.slots),
             first: number,
             items: Vec::new(),
         });
@@ -131,12 +133,11 @@ impl IndexFile {
         files::write_all_at(&self.file, &self.header.to_bytes(), 0)
     }
 
-    /// Flushes, syncs, and keeps nothing in memory any more.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
+    /// Flushes, syncs, and keeps nothing in memory any more. Gives the memory that its slots were in.
+    pub(super) fn finish(&mut self) -> io::Result<Option<Slots>> {
         self.flush()?;
         files::sync(&self.file)?;
-        self.writing = None;
-        Ok(())
+        Ok(self.writing.take().map(|writing| writing.slots))
     }
 
     /// Adds to `found` the physical offsets of items with this hash stored in [begin, end], newest first, until

@@ -7,87 +7,108 @@ use std::os::unix::fs::FileExt;
 use super::header::HEADER_SIZE;
 use crate::files;
 
-/// Pages of slots, read when they are first needed.
+/// Slots of one file, by pages. Memory that was never touched takes none.
 #[derive(Debug)]
 pub(super) struct Slots {
-    count: usize,
-    pages: Vec<Option<Box<Page>>>,
+    slots: Vec<i32>,
+    pages: Vec<Page>,
 }
 
-#[derive(Debug)]
-struct Page {
-    slots: [i32; SLOTS_A_PAGE],
-    dirty: bool,
+/// What is known of a page of slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Page {
+    /// The file has it.
+    Absent,
+    /// Empty, in the file too; what memory has is of another file.
+    Blank,
+    /// As in the file.
+    Clean,
+    /// The file has yet to get it.
+    Dirty,
 }
 
 impl Slots {
-    pub(super) fn new(count: usize) -> Self {
-        Self { count, pages: (0..count.div_ceil(SLOTS_A_PAGE)).map(|_| None).collect() }
+    /// Those of a file that has some.
+    pub(super) fn of_file(count: usize) -> Self {
+        Self::all(count, Page::Absent)
+    }
+
+    /// Those of a file that was made now.
+    pub(super) fn empty(count: usize) -> Self {
+        Self::all(count, Page::Blank)
     }
 
     /// All slots, empty, and different from what the file has.
     pub(super) fn cleared(count: usize) -> Self {
-        let empty = || Some(Box::new(Page { slots: [0; SLOTS_A_PAGE], dirty: true }));
-        Self { count, pages: (0..count.div_ceil(SLOTS_A_PAGE)).map(|_| empty()).collect() }
+        Self::all(count, Page::Dirty)
+    }
+
+    fn all(count: usize, page: Page) -> Self {
+        Self { slots: vec![0; count], pages: vec![page; count.div_ceil(SLOTS_A_PAGE)] }
+    }
+
+    /// The same memory for a file that was made now: 20 MB need not be given back and got anew at each step to the next file.
+    pub(super) fn reuse(mut self) -> Self {
+        self.pages.fill(Page::Blank);
+        self
     }
 
     /// The item number in a slot.
     pub(super) fn get(&self, file: &File, slot: usize) -> io::Result<i32> {
-        match &self.pages[slot / SLOTS_A_PAGE] {
-            Some(page) => Ok(page.slots[slot % SLOTS_A_PAGE]),
-            None => read_slot(file, slot),
+        match self.pages[slot / SLOTS_A_PAGE] {
+            Page::Absent => read_slot(file, slot),
+            Page::Blank => Ok(0),
+            Page::Clean | Page::Dirty => Ok(self.slots[slot]),
         }
     }
 
     /// Puts an item number into a slot; gives the one that was there.
     pub(super) fn replace(&mut self, file: &File, slot: usize, number: i32) -> io::Result<i32> {
-        let page_number = slot / SLOTS_A_PAGE;
-        let on_page = self.on_page(page_number);
-        let page = match &mut self.pages[page_number] {
-            Some(page) => page,
-            absent => {
-                let mut bytes = [0; SLOTS_A_PAGE * SLOT_SIZE];
-                file.read_exact_at(&mut bytes[..on_page * SLOT_SIZE], place(page_number * SLOTS_A_PAGE))?;
-                let mut slots = [0; SLOTS_A_PAGE];
-                for (slot, bytes) in slots.iter_mut().zip(bytes.as_chunks::<SLOT_SIZE>().0) {
-                    *slot = i32::from_be_bytes(*bytes);
-                }
-                absent.insert(Box::new(Page { slots, dirty: false }))
-            }
-        };
-        page.dirty = true;
-        Ok(std::mem::replace(&mut page.slots[slot % SLOTS_A_PAGE], number))
+        let page = slot / SLOTS_A_PAGE;
+        match self.pages[page] {
+            Page::Absent => self.read(file, page)?,
+            Page::Blank => self.on_pages(page, page + 1).fill(0),
+            Page::Clean | Page::Dirty => {}
+        }
+        self.pages[page] = Page::Dirty;
+        Ok(std::mem::replace(&mut self.slots[slot], number))
     }
 
     /// Reads slots that are needed soon. Nearly each is in no cache: so the processor waits for all of them at once.
     pub(super) fn touch(&self, slots: impl Iterator<Item = usize>) {
-        let pages = slots.map(|slot| (&self.pages[slot / SLOTS_A_PAGE], slot % SLOTS_A_PAGE));
-        let read = pages.filter_map(|(page, slot)| page.as_ref().map(|page| page.slots[slot]));
-        std::hint::black_box(read.fold(0, |all, slot| all ^ slot));
+        std::hint::black_box(slots.map(|slot| self.slots[slot]).fold(0, |all, slot| all ^ slot));
     }
 
-    /// Writes what changed.
+    /// Writes what changed, neighbours together.
     pub(super) fn write(&mut self, file: &File) -> io::Result<()> {
-        for number in 0..self.pages.len() {
-            let on_page = self.on_page(number);
-            let Some(page) = &mut self.pages[number] else {
-                continue;
-            };
-            if !page.dirty {
-                continue;
-            }
-            let mut bytes = [0; SLOTS_A_PAGE * SLOT_SIZE];
-            for (slot, bytes) in page.slots.iter().zip(bytes.as_chunks_mut::<SLOT_SIZE>().0) {
-                *bytes = slot.to_be_bytes();
-            }
-            files::write_all_at(file, &bytes[..on_page * SLOT_SIZE], place(number * SLOTS_A_PAGE))?;
-            page.dirty = false;
+        let mut bytes = Vec::new();
+        let mut at = 0;
+        while let Some(first) = self.pages[at..].iter().position(|page| *page == Page::Dirty).map(|first| at + first) {
+            let most = (first + PAGES_AT_ONCE).min(self.pages.len());
+            let run = self.pages[first..most].iter().take_while(|page| **page == Page::Dirty).count();
+            at = first + run;
+            bytes.clear();
+            bytes.extend(self.on_pages(first, at).iter().flat_map(|slot| slot.to_be_bytes()));
+            files::write_all_at(file, &bytes, place(first * SLOTS_A_PAGE))?;
+            self.pages[first..at].fill(Page::Clean);
         }
         Ok(())
     }
 
-    fn on_page(&self, number: usize) -> usize {
-        SLOTS_A_PAGE.min(self.count - number * SLOTS_A_PAGE)
+    fn read(&mut self, file: &File, page: usize) -> io::Result<()> {
+        let mut bytes = [0; SLOTS_A_PAGE * SLOT_SIZE];
+        let slots = self.on_pages(page, page + 1);
+        file.read_exact_at(&mut bytes[..slots.len() * SLOT_SIZE], place(page * SLOTS_A_PAGE))?;
+        for (slot, bytes) in slots.iter_mut().zip(bytes.as_chunks::<SLOT_SIZE>().0) {
+            *slot = i32::from_be_bytes(*bytes);
+        }
+        Ok(())
+    }
+
+    /// The slots of pages [from, to).
+    fn on_pages(&mut self, from: usize, to: usize) -> &mut [i32] {
+        let end = self.slots.len().min(to * SLOTS_A_PAGE);
+        &mut self.slots[from * SLOTS_A_PAGE..end]
     }
 }
 
@@ -104,3 +125,84 @@ fn place(slot: usize) -> u64 {
 
 pub(super) const SLOT_SIZE: usize = 4;
 const SLOTS_A_PAGE: usize = 1024;
+/// Pages written by one call: 256 KiB.
+const PAGES_AT_ONCE: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use tempfile::tempfile;
+
+    use super::*;
+
+    /// Three pages, the last one short.
+    const COUNT: usize = 2 * SLOTS_A_PAGE + 10;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Replace(usize),
+        Write,
+        /// Writes, and goes on with what the file has.
+        Reopen,
+        /// Goes on with a new file.
+        Reuse,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            20 => (0..COUNT).prop_map(Step::Replace),
+            2 => Just(Step::Write),
+            1 => Just(Step::Reopen),
+            1 => Just(Step::Reuse),
+        ]
+    }
+
+    fn new_file() -> File {
+        let file = tempfile().unwrap();
+        file.set_len((HEADER_SIZE + COUNT * SLOT_SIZE) as u64).unwrap();
+        file
+    }
+
+    fn written(file: &File) -> Vec<i32> {
+        (0..COUNT).map(|slot| read_slot(file, slot).unwrap()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn slots_are_those_of_one_file(steps in vec(step(), 1..80), is_cleared: bool) {
+            let mut file = new_file();
+            let mut slots = if is_cleared { Slots::cleared(COUNT) } else { Slots::empty(COUNT) };
+            if is_cleared {
+                // what a damaged file had
+                file.write_all_at(&[7; COUNT * SLOT_SIZE], HEADER_SIZE as u64).unwrap();
+            }
+            let mut expected = vec![0; COUNT];
+            for (number, step) in (1..).zip(steps) {
+                match step {
+                    Step::Replace(slot) => {
+                        let before = std::mem::replace(&mut expected[slot], number);
+                        prop_assert_eq!(slots.get(&file, slot).unwrap(), before);
+                        prop_assert_eq!(slots.replace(&file, slot, number).unwrap(), before);
+                    }
+                    Step::Write => {
+                        slots.write(&file).unwrap();
+                        prop_assert_eq!(&written(&file), &expected);
+                    }
+                    Step::Reopen => {
+                        slots.write(&file).unwrap();
+                        slots = Slots::of_file(COUNT);
+                    }
+                    Step::Reuse => {
+                        file = new_file();
+                        slots = slots.reuse();
+                        expected.fill(0);
+                    }
+                }
+                for (slot, number) in expected.iter().enumerate() {
+                    prop_assert_eq!(slots.get(&file, slot).unwrap(), *number, "slot {}", slot);
+                }
+            }
+        }
+    }
+}

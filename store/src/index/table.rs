@@ -11,6 +11,7 @@ use tracing::{info, warn};
 
 use super::file::{IndexFile, Shape};
 use super::header::{Header, stored_hash};
+use super::slots::Slots;
 use crate::files::{create_directories, named, remove, sync_directory};
 use crate::read::{RecordSource, store_time_at};
 
@@ -165,16 +166,16 @@ impl IndexTable {
         let mut files = self.files.write();
         let mut finished = None;
         if files.last().is_none_or(IndexFile::is_full) {
-            let header = match files.last_mut() {
+            let (header, memory) = match files.last_mut() {
                 Some(full) => {
-                    full.finish()?;
+                    let memory = full.finish()?;
                     sync_directory(&self.directory)?;
                     finished = Some(full.header.end_time);
-                    Header::after(full.header.end_offset, full.header.end_time)
+                    (Header::after(full.header.end_offset, full.header.end_time), memory)
                 }
-                None => Header::after(0, 0),
+                None => (Header::after(0, 0), None),
             };
-            let file = self.create(&files, header)?;
+            let file = self.create(&files, header, memory)?;
             files.push(file);
         }
         if let Some(file) = files.last_mut() {
@@ -197,7 +198,7 @@ impl IndexTable {
 
     /// Writes and syncs what is in memory.
     pub(super) fn finish(&self) -> io::Result<()> {
-        self.files.write().last_mut().map_or(Ok(()), IndexFile::finish)?;
+        self.files.write().last_mut().map_or(Ok(None), IndexFile::finish)?;
         match sync_directory(&self.directory) {
             // nothing was ever indexed
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -231,7 +232,7 @@ impl IndexTable {
     }
 
     /// Makes a file behind these. Its name is a local time, as with the reference, and behind theirs.
-    fn create(&self, files: &[IndexFile], header: Header) -> io::Result<IndexFile> {
+    fn create(&self, files: &[IndexFile], header: Header, memory: Option<Slots>) -> io::Result<IndexFile> {
         create_directories(&self.directory)?;
         let mut name = Timestamp::now().to_zoned(TimeZone::system()).strftime("%Y%m%d%H%M%S%3f").to_string();
         // two files within a millisecond, and a clock that was set back
@@ -239,7 +240,7 @@ impl IndexTable {
         if let Some(last) = last.filter(|last| name.parse().is_ok_and(|name: u64| name <= *last)) {
             name = format!("{:017}", last + 1);
         }
-        IndexFile::create(self.directory.join(name), self.shape, header)
+        IndexFile::create(self.directory.join(name), self.shape, header, memory)
     }
 }
 
