@@ -51,7 +51,7 @@ struct Writing {
 }
 
 impl IndexFile {
-    /// Makes a file that follows one that ended so, with the memory that one's slots were in.
+    /// Makes a file that follows one that ended so. Its slots take the memory that those of a full one were in.
     pub(super) fn create(path: PathBuf, shape: Shape, header: Header, memory: Option<Slots>) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         file.set_len(shape.file_size())?;

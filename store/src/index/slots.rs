@@ -7,16 +7,23 @@ use std::os::unix::fs::FileExt;
 use super::header::HEADER_SIZE;
 use crate::files;
 
-/// Slots of one file, by pages. Memory that was never touched takes none.
+/// Slots of one file, by pages. Each page has memory of its own, from when it is first put into: one allocation for all would take
+/// huge pages where the system gives them without being asked, for a few keys.
 #[derive(Debug)]
 pub(super) struct Slots {
-    slots: Vec<i32>,
+    count: usize,
     pages: Vec<Page>,
 }
 
-/// What is known of a page of slots.
+#[derive(Debug)]
+struct Page {
+    known: Known,
+    slots: Option<Box<[i32; SLOTS_A_PAGE]>>,
+}
+
+/// What is known of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Page {
+enum Known {
     /// The file has it.
     Absent,
     /// Empty, in the file too; what memory has is of another file.
@@ -30,86 +37,96 @@ enum Page {
 impl Slots {
     /// Those of a file that has some.
     pub(super) fn of_file(count: usize) -> Self {
-        Self::all(count, Page::Absent)
+        Self::all(count, || Page { known: Known::Absent, slots: None })
     }
 
     /// Those of a file that was made now.
     pub(super) fn empty(count: usize) -> Self {
-        Self::all(count, Page::Blank)
+        Self::all(count, || Page { known: Known::Blank, slots: None })
     }
 
     /// All slots, empty, and different from what the file has.
     pub(super) fn cleared(count: usize) -> Self {
-        Self::all(count, Page::Dirty)
+        Self::all(count, || Page { known: Known::Dirty, slots: Some(no_items()) })
     }
 
-    fn all(count: usize, page: Page) -> Self {
-        Self { slots: vec![0; count], pages: vec![page; count.div_ceil(SLOTS_A_PAGE)] }
+    fn all(count: usize, page: impl FnMut() -> Page) -> Self {
+        Self { count, pages: std::iter::repeat_with(page).take(count.div_ceil(SLOTS_A_PAGE)).collect() }
     }
 
     /// The same memory for a file that was made now: 20 MB need not be given back and got anew at each step to the next file.
     pub(super) fn reuse(mut self) -> Self {
-        self.pages.fill(Page::Blank);
+        for page in &mut self.pages {
+            page.known = Known::Blank;
+        }
         self
     }
 
     /// The item number in a slot.
     pub(super) fn get(&self, file: &File, slot: usize) -> io::Result<i32> {
-        match self.pages[slot / SLOTS_A_PAGE] {
-            Page::Absent => read_slot(file, slot),
-            Page::Blank => Ok(0),
-            Page::Clean | Page::Dirty => Ok(self.slots[slot]),
+        let page = &self.pages[slot / SLOTS_A_PAGE];
+        match (page.known, &page.slots) {
+            (Known::Clean | Known::Dirty, Some(slots)) => Ok(slots[slot % SLOTS_A_PAGE]),
+            (Known::Blank, _) => Ok(0),
+            _ => read_slot(file, slot),
         }
     }
 
     /// Puts an item number into a slot; gives the one that was there.
     pub(super) fn replace(&mut self, file: &File, slot: usize, number: i32) -> io::Result<i32> {
-        let page = slot / SLOTS_A_PAGE;
-        match self.pages[page] {
-            Page::Absent => self.read(file, page)?,
-            Page::Blank => self.on_pages(page, page + 1).fill(0),
-            Page::Clean | Page::Dirty => {}
+        let first = slot - slot % SLOTS_A_PAGE;
+        let on_page = SLOTS_A_PAGE.min(self.count - first);
+        let page = &mut self.pages[slot / SLOTS_A_PAGE];
+        let slots = page.slots.get_or_insert_with(no_items);
+        match page.known {
+            Known::Absent => read(file, first, &mut slots[..on_page])?,
+            Known::Blank => slots.fill(0),
+            Known::Clean | Known::Dirty => {}
         }
-        self.pages[page] = Page::Dirty;
-        Ok(std::mem::replace(&mut self.slots[slot], number))
+        page.known = Known::Dirty;
+        Ok(std::mem::replace(&mut slots[slot % SLOTS_A_PAGE], number))
     }
 
     /// Reads slots that are needed soon. Nearly each is in no cache: so the processor waits for all of them at once.
     pub(super) fn touch(&self, slots: impl Iterator<Item = usize>) {
-        std::hint::black_box(slots.map(|slot| self.slots[slot]).fold(0, |all, slot| all ^ slot));
+        let pages = slots.map(|slot| (&self.pages[slot / SLOTS_A_PAGE], slot % SLOTS_A_PAGE));
+        let read = pages.filter_map(|(page, slot)| page.slots.as_ref().map(|slots| slots[slot]));
+        std::hint::black_box(read.fold(0, |all, slot| all ^ slot));
     }
 
     /// Writes what changed, neighbours together.
     pub(super) fn write(&mut self, file: &File) -> io::Result<()> {
         let mut bytes = Vec::new();
+        let is_dirty = |page: &Page| page.known == Known::Dirty;
         let mut at = 0;
-        while let Some(first) = self.pages[at..].iter().position(|page| *page == Page::Dirty).map(|first| at + first) {
+        while let Some(first) = self.pages[at..].iter().position(is_dirty).map(|first| at + first) {
             let most = (first + PAGES_AT_ONCE).min(self.pages.len());
-            let run = self.pages[first..most].iter().take_while(|page| **page == Page::Dirty).count();
-            at = first + run;
+            at = first + self.pages[first..most].iter().take_while(|page| is_dirty(page)).count();
+            let run = &mut self.pages[first..at];
+            let slots = run.iter().filter_map(|page| page.slots.as_deref()).flatten();
             bytes.clear();
-            bytes.extend(self.on_pages(first, at).iter().flat_map(|slot| slot.to_be_bytes()));
+            bytes.extend(slots.take(self.count - first * SLOTS_A_PAGE).flat_map(|slot| slot.to_be_bytes()));
             files::write_all_at(file, &bytes, place(first * SLOTS_A_PAGE))?;
-            self.pages[first..at].fill(Page::Clean);
+            for page in run {
+                page.known = Known::Clean;
+            }
         }
         Ok(())
     }
+}
 
-    fn read(&mut self, file: &File, page: usize) -> io::Result<()> {
-        let mut bytes = [0; SLOTS_A_PAGE * SLOT_SIZE];
-        let slots = self.on_pages(page, page + 1);
-        file.read_exact_at(&mut bytes[..slots.len() * SLOT_SIZE], place(page * SLOTS_A_PAGE))?;
-        for (slot, bytes) in slots.iter_mut().zip(bytes.as_chunks::<SLOT_SIZE>().0) {
-            *slot = i32::from_be_bytes(*bytes);
-        }
-        Ok(())
-    }
+fn no_items() -> Box<[i32; SLOTS_A_PAGE]> {
+    Box::new([0; SLOTS_A_PAGE])
+}
 
-    /// The slots of pages [from, to).
-    fn on_pages(&mut self, from: usize, to: usize) -> &mut [i32] {
-        let end = self.slots.len().min(to * SLOTS_A_PAGE);
-        &mut self.slots[from * SLOTS_A_PAGE..end]
+/// Reads slots of a file, from this one on.
+fn read(file: &File, first: usize, slots: &mut [i32]) -> io::Result<()> {
+    let mut bytes = [0; SLOTS_A_PAGE * SLOT_SIZE];
+    file.read_exact_at(&mut bytes[..slots.len() * SLOT_SIZE], place(first))?;
+    for (slot, bytes) in slots.iter_mut().zip(bytes.as_chunks::<SLOT_SIZE>().0) {
+        *slot = i32::from_be_bytes(*bytes);
     }
+    Ok(())
 }
 
 /// The item number in a slot of a file.
