@@ -1,12 +1,13 @@
 //! How a handler answers, and the one place that says what a refusal means on the wire.
 
 use std::borrow::Cow;
+use std::future::Future;
 
 use apogee_config::state_file::StateFileError;
 use apogee_remoting::json::JsonError;
 use apogee_remoting::{Command, HeaderError, ResponseCode};
 
-use crate::saved_table::SaveError;
+use crate::saved_table::{SaveError, Saving};
 
 /// What a handler that answers at once returns.
 pub(crate) type Answer = Result<Command, Refusal>;
@@ -63,6 +64,35 @@ impl From<StateFileError> for Refusal {
 impl From<SaveError> for Refusal {
     fn from(error: SaveError) -> Self {
         Self::new(ResponseCode::SYSTEM_ERROR, error.to_string())
+    }
+}
+
+/// Why a request is not carried out, or not yet.
+pub(crate) enum NotDone {
+    Refused(Refusal),
+    /// Something has to be on disk first. Nothing is done so far, and the request can be tried again then.
+    Waits(Saving),
+}
+
+impl<T: Into<Refusal>> From<T> for NotDone {
+    fn from(refused: T) -> Self {
+        Self::Refused(refused.into())
+    }
+}
+
+/// Tries until there is nothing more to wait for.
+///
+/// # Errors
+/// It is refused, or what it waited for cannot be written down.
+pub(crate) async fn when_possible<T, F: Future<Output = Result<T, NotDone>>>(
+    mut attempt: impl FnMut() -> F,
+) -> Result<T, Refusal> {
+    loop {
+        match attempt().await {
+            Ok(done) => return Ok(done),
+            Err(NotDone::Refused(refusal)) => return Err(refusal),
+            Err(NotDone::Waits(saving)) => saving.done().await?,
+        }
     }
 }
 

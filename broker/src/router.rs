@@ -1,12 +1,14 @@
 //! Which handler a request goes to.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use apogee_remoting::server::{Answering, Peer, Reply, Service, Settling};
 use apogee_remoting::{Command, RequestCode as Code, ResponseCode};
 
 use crate::Broker;
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, NotDone, Refusal, when_possible};
+use crate::saved_table::Saving;
 use crate::thread::on_thread;
 use crate::{
     assignment, client, config, expiry, filter, group, lock, offset, pull, query, registration, replication,
@@ -51,7 +53,7 @@ impl Service for Router {
         match request.request_code() {
             Code::SEND_REPLY_MESSAGE | Code::SEND_REPLY_MESSAGE_V2 => send::reply(broker, peer, request),
             Code::RESUME_CHECK_HALF_MESSAGE => waits(broker, request, transaction::resume_check),
-            Code::CONSUMER_SEND_MSG_BACK => waits(broker, request, retry::send_back),
+            Code::CONSUMER_SEND_MSG_BACK => retry::send_back(broker, request),
 
             Code::HEART_BEAT => client::heartbeat(broker, peer, &request),
             Code::UNREGISTER_CLIENT => now(client::unregister(broker, peer, &request)),
@@ -98,8 +100,8 @@ impl Service for Router {
             Code::GET_SYSTEM_TOPIC_LIST_FROM_BROKER => topic::own(broker).into(),
             Code::CLEAN_UNUSED_TOPIC => waits(broker, request, topic::clean_unused),
 
-            Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP => waits(broker, request, group::update),
-            Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST => waits(broker, request, group::update_list),
+            Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP => saved(broker, request, group::update),
+            Code::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST => saved(broker, request, group::update_list),
             Code::GET_ALL_SUBSCRIPTIONGROUP_CONFIG => now(group::get_all(broker, &request)),
             Code::GET_SUBSCRIPTIONGROUP_CONFIG => waits(broker, request, group::get),
             Code::DELETE_SUBSCRIPTIONGROUP => waits(broker, request, group::delete),
@@ -164,11 +166,25 @@ fn waits(broker: &Arc<Broker>, request: Command, handle: fn(&Broker, &Command) -
     Reply::later(on_thread(move || handle(&broker, &request).unwrap_or_else(Command::from)))
 }
 
+/// A handler that changes a table: what it answers when the change is on disk.
+type Change = fn(&Broker, &Command) -> Result<(Command, Saving), NotDone>;
+
+async fn change(broker: &Broker, request: &Command, handle: Change) -> Answer {
+    let (answer, saving) = when_possible(|| ready(handle(broker, request))).await?;
+    saving.done().await?;
+    Ok(answer)
+}
+
+fn saved(broker: &Arc<Broker>, request: Command, handle: Change) -> Reply {
+    let broker = Arc::clone(broker);
+    Reply::later(async move { change(&broker, &request, handle).await.unwrap_or_else(Command::from) })
+}
+
 /// The same, answered when the name servers know of the change: whoever made it asks them for the route next.
-fn registered(broker: &Arc<Broker>, request: Command, handle: fn(&Broker, &Command) -> Answer) -> Reply {
-    let (broker, handling) = (Arc::clone(broker), Arc::clone(broker));
+fn registered(broker: &Arc<Broker>, request: Command, handle: Change) -> Reply {
+    let broker = Arc::clone(broker);
     Reply::later(async move {
-        let answer = on_thread(move || handle(&handling, &request)).await;
+        let answer = change(&broker, &request, handle).await;
         if answer.is_ok() {
             registration::settled(&broker).await;
         }

@@ -119,6 +119,14 @@ impl Saving {
         self.0.is_some()
     }
 
+    /// What rests on the change, if it is on disk.
+    ///
+    /// # Errors
+    /// It is not yet.
+    pub(crate) fn then<T>(self, there: T) -> Result<T, Self> {
+        if self.0.is_none() { Ok(there) } else { Err(self) }
+    }
+
     /// Ends when the change is on disk.
     ///
     /// # Errors

@@ -134,6 +134,51 @@ async fn no_message_is_acknowledged_whose_topic_is_not_on_disk() {
     broker.stop().await;
 }
 
+/// Who makes topics waits for the disk without a thread of its own: as many of them may wait as come.
+#[test]
+fn topics_and_groups_are_made_while_every_thread_that_may_wait_is_busy() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().max_blocking_threads(1).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let broker = TestBroker::start().await;
+        let (busy, is_over) = std::sync::mpsc::channel::<()>();
+        let holding = tokio::task::spawn_blocking(move || is_over.recv().is_err());
+        let given_up = SendMessageRequestHeader { reconsume_times: Some(17), ..send_header("%RETRY%G") };
+        for request in [
+            send("sent"),
+            batch("batch"),
+            TestBroker::request(RequestCode::SEND_MESSAGE, &given_up).with_body("m".to_owned()),
+            topic("made"),
+            Command::request(RequestCode::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
+                .with_body(r#"{"groupName":"H"}"#.to_owned()),
+        ] {
+            broker.ok(request).await;
+        }
+        for topic in ["sent", "batch", "%RETRY%G", "%DLQ%G", "made"] {
+            broker.ok(look_for(topic)).await;
+        }
+        drop(busy);
+        assert!(holding.await.unwrap());
+        broker.stop().await;
+    });
+}
+
+/// Its producer need not stay: nobody tells it anything.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_one_way_message_makes_its_topic_though_its_producer_is_gone() {
+    let broker = TestBroker::start().await;
+    for round in 0..20 {
+        let topic = format!("T{round}");
+        let producer = new_client();
+        producer.send_one_way(&broker.address, send(&topic), TIMEOUT).await.unwrap();
+        drop(producer);
+        let max = Command::request(RequestCode::GET_MAX_OFFSET).with_field("topic", &topic).with_field("queueId", "0");
+        let is_stored =
+            async |broker: &TestBroker| (broker.call(max.clone()).await.field("offset") == Some("1")).then_some(());
+        broker.wait_for("the message", is_stored).await;
+    }
+    broker.stop().await;
+}
+
 fn send(topic: &str) -> Command {
     TestBroker::request(RequestCode::SEND_MESSAGE, &send_header(topic)).with_body("m".to_owned())
 }
@@ -142,7 +187,14 @@ fn batch(topic: &str) -> Command {
     let mut batch = Vec::new();
     BatchMember { flag: 0, body: b"m", properties: b"" }.encode(&mut batch).unwrap();
     let header = SendMessageRequestHeader { batch: Some(true), ..send_header(topic) };
-    TestBroker::request(RequestCode::SEND_BATCH_MESSAGE, &header).with_body(batch)
+    TestBroker::request(RequestCode::SEND_MESSAGE, &header).with_body(batch)
+}
+
+fn topic(name: &str) -> Command {
+    let fields = [("topic", name), ("defaultTopic", "TBW102"), ("perm", "6"), ("topicFilterType", "SINGLE_TAG")];
+    let numbers = [("readQueueNums", "4"), ("writeQueueNums", "4"), ("order", "false")];
+    let request = Command::request(RequestCode::UPDATE_AND_CREATE_TOPIC);
+    fields.into_iter().chain(numbers).fold(request, |request, (name, value)| request.with_field(name, value))
 }
 
 fn send_back(group: &str, offset: i64) -> Command {

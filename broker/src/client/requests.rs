@@ -124,7 +124,7 @@ fn make_group(broker: &Broker, data: &ConsumerData, is_new: &mut bool) -> Option
     let retry_topic = names::retry_topic(&data.group_name);
     let is_ordered = |topic: &str| broker.topics.get(topic).is_some_and(|config| config.order);
     let order = data.subscription_data_set.iter().any(|subscription| is_ordered(&subscription.topic));
-    let (topic, saving_topic) = broker.topics.get_or_create(TopicConfig {
+    let (topic, saving_topic) = broker.topics.make(TopicConfig {
         topic_name: retry_topic,
         read_queue_nums: group.retry_queue_nums,
         write_queue_nums: group.retry_queue_nums,

@@ -8,17 +8,18 @@ use apogee_remoting::protocol::group::{
 use apogee_remoting::{Command, ResponseCode, json};
 
 use crate::Broker;
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, NotDone, Refusal};
+use crate::saved_table::Saving;
 use crate::{names, topic};
 
 /// Creates or changes a group (200).
-pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
+pub(crate) fn update(broker: &Broker, request: &Command) -> Result<(Command, Saving), NotDone> {
     let config: SubscriptionGroupConfig = json::from_slice(&request.body.bytes())?;
     apply(broker, vec![config])
 }
 
 /// Creates or changes several groups (225), all or none.
-pub(crate) fn update_list(broker: &Broker, request: &Command) -> Answer {
+pub(crate) fn update_list(broker: &Broker, request: &Command) -> Result<(Command, Saving), NotDone> {
     let body: SubscriptionGroupList = json::from_slice(&request.body.bytes())?;
     apply(broker, body.group_config_list)
 }
@@ -78,12 +79,11 @@ pub(crate) fn forbid(broker: &Broker, request: &Command) -> Answer {
     Ok(Command::response(ResponseCode::SUCCESS).with_remark("").with_body(json::to_vec(&body)))
 }
 
-fn apply(broker: &Broker, configs: Vec<SubscriptionGroupConfig>) -> Answer {
+fn apply(broker: &Broker, configs: Vec<SubscriptionGroupConfig>) -> Result<(Command, Saving), NotDone> {
     for config in &configs {
         names::check_group(&config.group_name)
             .map_err(|remark| Refusal::new(ResponseCode::INVALID_PARAMETER, remark))?;
     }
     let saving = broker.groups.update(configs).map_err(|remark| Refusal::new(ResponseCode::SYSTEM_ERROR, remark))?;
-    saving.wait()?;
-    Ok(Command::response(ResponseCode::SUCCESS))
+    Ok((Command::response(ResponseCode::SUCCESS), saving))
 }

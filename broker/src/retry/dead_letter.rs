@@ -8,7 +8,7 @@ use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::protocol::topic::TopicConfig;
 
 use super::max_reconsume_times;
-use crate::answer::{Refusal, SEE_FAQ};
+use crate::answer::{NotDone, Refusal, SEE_FAQ};
 use crate::topic::{PERM_READ, PERM_WRITE, Topic};
 use crate::{Broker, names};
 
@@ -17,7 +17,7 @@ pub(super) const QUEUE: i32 = 0;
 
 /// Looks whether a send is that of a message that a consumer gives up: it sends into its group's retry topic, either for more
 /// times than are allowed or while the group consumes in order, where nobody tries again later. Such a message goes to the topic
-/// that is answered. It may wait for the disk.
+/// that is answered.
 ///
 /// # Errors
 /// The retry topic is of no group.
@@ -25,7 +25,7 @@ pub(crate) fn for_send(
     broker: &Broker,
     version: i32,
     message: &SendMessageRequestHeader<'_>,
-) -> Result<Option<Arc<Topic>>, Refusal> {
+) -> Result<Option<Arc<Topic>>, NotDone> {
     let Some(group) = message.topic.strip_prefix(names::RETRY_PREFIX) else { return Ok(None) };
     let config = group_config(broker, group)?;
     let max = max_reconsume_times(version, message.max_reconsume_times, config.retry_max_times);
@@ -42,14 +42,13 @@ pub(super) fn group_config(broker: &Broker, group: &str) -> Result<Arc<Subscript
 }
 
 /// The topic of a group's dead letters, created where there is none.
-pub(super) fn topic(broker: &Broker, group: &str) -> Result<Arc<Topic>, Refusal> {
-    let (topic, saving) = broker.topics.get_or_create(TopicConfig {
+pub(super) fn topic(broker: &Broker, group: &str) -> Result<Arc<Topic>, NotDone> {
+    let topic = broker.topics.get_or_create(TopicConfig {
         topic_name: names::dlq_topic(group),
         read_queue_nums: QUEUE + 1,
         write_queue_nums: QUEUE + 1,
         perm: PERM_READ | PERM_WRITE,
         ..TopicConfig::default()
     });
-    saving.wait()?;
-    Ok(topic)
+    topic.map_err(NotDone::Waits)
 }

@@ -10,11 +10,13 @@ use apogee_remoting::message::sys_flag;
 use apogee_remoting::protocol::group::SubscriptionGroupConfig;
 use apogee_remoting::protocol::send_back::ConsumerSendMsgBackRequestHeader;
 use apogee_remoting::protocol::topic::TopicConfig;
+use apogee_remoting::server::Reply;
 use apogee_remoting::{Command, ResponseCode};
 use apogee_store::AppendError;
 
 use super::{dead_letter, max_reconsume_times};
-use crate::answer::{Answer, Refusal};
+use crate::answer::{NotDone, Refusal, when_possible};
+use crate::thread::on_thread;
 use crate::topic::{PERM_READ, PERM_WRITE, SYS_FLAG_UNIT_SUB, Topic};
 use crate::{Broker, names};
 
@@ -22,19 +24,31 @@ use crate::{Broker, names};
 const FIRST_LEVEL: i32 = 3;
 
 /// Stores a message again for the group that gives it back (36): in its retry topic after a delay, or with its dead letters when it
-/// was consumed too often or its consumer wants no other try (a negative delay level). It may wait for the disk.
-pub(crate) fn send_back(broker: &Broker, request: &Command) -> Answer {
+/// was consumed too often or its consumer wants no other try (a negative delay level).
+pub(crate) fn send_back(broker: &Arc<Broker>, request: Command) -> Reply {
+    let (broker, request) = (Arc::clone(broker), Arc::new(request));
+    Reply::later(async move {
+        let attempt = || {
+            let (broker, request) = (Arc::clone(&broker), Arc::clone(&request));
+            on_thread(move || store_again(&broker, &request))
+        };
+        when_possible(attempt).await.unwrap_or_else(Command::from)
+    })
+}
+
+/// It may wait for the disk, where the message is.
+fn store_again(broker: &Broker, request: &Command) -> Result<Command, NotDone> {
     let header: ConsumerSendMsgBackRequestHeader<'_> = request.header()?;
     let error = |remark: String| Refusal::new(ResponseCode::SYSTEM_ERROR, remark);
     let no_permission = |remark: String| Refusal::new(ResponseCode::NO_PERMISSION, remark);
     let settings = broker.settings();
     let own_ip = &settings.broker.broker_ip1;
     if settings.store.broker_role == BrokerRole::Slave {
-        return Err(error(format!("no master available along with {own_ip}")));
+        return Err(error(format!("no master available along with {own_ip}")).into());
     }
     let group = dead_letter::group_config(broker, header.group)?;
     if settings.broker.broker_permission & PERM_WRITE == 0 {
-        return Err(no_permission(format!("the broker[{own_ip}] sending message is forbidden")));
+        return Err(no_permission(format!("the broker[{own_ip}] sending message is forbidden")).into());
     }
     if group.retry_queue_nums <= 0 {
         // The group wants nothing again.
@@ -42,7 +56,7 @@ pub(crate) fn send_back(broker: &Broker, request: &Command) -> Answer {
     }
     let retry = retry_topic(broker, &group, &header)?;
     if retry.perm & PERM_WRITE == 0 {
-        return Err(no_permission(format!("the topic[{}] sending message is forbidden", retry.topic_name)));
+        return Err(no_permission(format!("the topic[{}] sending message is forbidden", retry.topic_name)).into());
     }
     let not_found = || error(format!("look message by offset failed, {}", header.offset));
     let bytes = broker.store.record_at(header.offset)?.ok_or_else(not_found)?;
@@ -85,8 +99,8 @@ fn retry_topic(
     broker: &Broker,
     group: &SubscriptionGroupConfig,
     header: &ConsumerSendMsgBackRequestHeader<'_>,
-) -> Result<Arc<Topic>, Refusal> {
-    let (topic, saving) = broker.topics.get_or_create(TopicConfig {
+) -> Result<Arc<Topic>, NotDone> {
+    let topic = broker.topics.get_or_create(TopicConfig {
         topic_name: names::retry_topic(header.group),
         read_queue_nums: group.retry_queue_nums,
         write_queue_nums: group.retry_queue_nums,
@@ -94,8 +108,7 @@ fn retry_topic(
         topic_sys_flag: if header.unit_mode { SYS_FLAG_UNIT_SUB } else { 0 },
         ..TopicConfig::default()
     });
-    saving.wait()?;
-    Ok(topic)
+    topic.map_err(NotDone::Waits)
 }
 
 /// Stores the message once more, as it was but for the marks of a retry.

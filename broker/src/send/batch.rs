@@ -11,9 +11,9 @@ use apogee_remoting::server::Peer;
 use apogee_remoting::{Command, ResponseCode};
 use apogee_store::{AppendError, QueueKind};
 
-use super::{NotStored, Stored, check, inner_batch, properties, refusal};
+use super::{Stored, check, inner_batch, properties, refusal};
 use crate::Broker;
-use crate::answer::Refusal;
+use crate::answer::{NotDone, Refusal};
 use crate::names;
 use crate::settings::Settings;
 use crate::topic::queue_kind;
@@ -28,10 +28,9 @@ pub(super) fn send(
     peer: &Peer,
     message: &SendMessageRequestHeader<'_>,
     request: &Command,
-    may_wait_for_disk: bool,
-) -> Result<Stored<'static>, NotStored> {
+) -> Result<Stored<'static>, NotDone> {
     let illegal = |remark: String| Refusal::new(ResponseCode::MESSAGE_ILLEGAL, remark);
-    let check::Destination { topic, is_new } = check::check(broker, settings, peer, message, may_wait_for_disk)?;
+    let topic = check::check(broker, settings, peer, message)?;
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     if message.topic.len() > LONGEST_TOPIC {
         return Err(illegal(format!("message topic length too long {}", message.topic.len())).into());
@@ -68,7 +67,7 @@ pub(super) fn send(
         properties: &[],
     };
     if queue_kind(&topic) == QueueKind::Batch && sent.get(key::UNIQ_KEY).is_some() {
-        return inner_batch::send(broker, settings, &draft, sent, members.len(), is_new);
+        return inner_batch::send(broker, settings, &draft, sent, members.len());
     }
     if message.sys_flag & sys_flag::INNER_BATCH != 0 || sent.get(key::INNER_NUM).is_some() {
         return Err(refusal::illegal(settings).into());
@@ -109,6 +108,5 @@ pub(super) fn send(
         answer: Command::response(ResponseCode::SUCCESS).with_header(&header).into(),
         end: last.end(),
         waits: sent.get(key::WAIT) != Some(b"false"),
-        is_topic_new: is_new,
     })
 }

@@ -8,28 +8,20 @@ use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_remoting::server::Peer;
 
-use super::NotStored;
-use crate::answer::{Refusal, SEE_FAQ};
-use crate::saved_table::{Entry, Saving};
+use crate::answer::{NotDone, Refusal, SEE_FAQ};
+use crate::saved_table::Entry;
 use crate::topic::{PERM_INHERIT, PERM_READ, PERM_WRITE, SYS_FLAG_UNIT, SYS_FLAG_UNIT_SUB, Topic};
 use crate::{Broker, names};
 
-/// Where a message goes.
-pub(super) struct Destination {
-    pub(super) topic: Arc<Topic>,
-    /// Whether this message made the topic, or came while it was being made.
-    pub(super) is_new: bool,
-}
-
-/// Finds the topic of a message, creating it where that is allowed, and checks that it takes the message.
+/// Finds the topic of a message, creating it where that is allowed, and checks that it takes the message. It waits for a topic
+/// that is not on disk yet, whoever makes it.
 pub(super) fn check(
     broker: &Broker,
     settings: &BrokerSettings,
     peer: &Peer,
     message: &SendMessageRequestHeader<'_>,
-    may_wait_for_disk: bool,
-) -> Result<Destination, NotStored> {
-    let refuse = |code, remark: String| Err(NotStored::from(Refusal::new(code, remark)));
+) -> Result<Arc<Topic>, NotDone> {
+    let refuse = |code, remark: String| Err(NotDone::from(Refusal::new(code, remark)));
     let topic = message.topic;
     let known = broker.topics.get(topic);
     if settings.broker.broker_permission & PERM_WRITE == 0 && known.as_ref().is_some_and(|config| config.order) {
@@ -47,12 +39,12 @@ pub(super) fn check(
             return refuse(ResponseCode::NO_PERMISSION, format!("Sending message to topic[{topic}] is forbidden."));
         }
     }
-    let known = known.filter(|known| known.is_saved());
-    let is_new = known.is_none();
-    let config = match known {
+    let config = match known.filter(|known| known.is_saved()) {
         Some(config) => config,
-        None if !may_wait_for_disk => return Err(NotStored::NeedsThread),
-        None => find_or_create(broker, settings, message)?,
+        None => match broker.topics.find(topic) {
+            Some(found) => found.map_err(NotDone::Waits)?,
+            None => create(broker, settings, message)?,
+        },
     };
     let queues = config.write_queue_nums.max(config.read_queue_nums);
     if message.queue_id >= queues {
@@ -64,7 +56,7 @@ pub(super) fn check(
         );
         return refuse(ResponseCode::INVALID_PARAMETER, remark);
     }
-    Ok(Destination { topic: config, is_new })
+    Ok(config)
 }
 
 /// A topic as the reference prints it, for remarks that operators know.
@@ -87,25 +79,11 @@ fn described(config: &TopicConfig) -> String {
     )
 }
 
-/// Ends when the topic is on disk, whoever makes it.
-fn find_or_create(
-    broker: &Broker,
-    settings: &BrokerSettings,
-    message: &SendMessageRequestHeader<'_>,
-) -> Result<Arc<Topic>, Refusal> {
-    let (topic, saving) = match broker.topics.get_saving(message.topic) {
-        Some(known) => known,
-        None => create(broker, settings, message)?,
-    };
-    saving.wait()?;
-    Ok(topic)
-}
-
 fn create(
     broker: &Broker,
     settings: &BrokerSettings,
     message: &SendMessageRequestHeader<'_>,
-) -> Result<(Arc<Topic>, Saving), Refusal> {
+) -> Result<Arc<Topic>, NotDone> {
     let topic = message.topic;
     let is_retry = topic.starts_with(names::RETRY_PREFIX);
     let sys_flag = match (message.unit_mode == Some(true), is_retry) {
@@ -129,7 +107,7 @@ fn create(
         };
         created = Some(broker.topics.get_or_create(retry));
     }
-    created.ok_or_else(|| {
+    let created = created.ok_or_else(|| {
         let mut remark = format!("topic[{topic}] not exist, apply first please!{SEE_FAQ}");
         let config = &settings.broker;
         if topic == config.msg_trace_topic_name && !config.trace_topic_enable {
@@ -137,7 +115,8 @@ fn create(
             remark.push_str(" The topic of message traces is there from the start with traceTopicEnable=true.");
         }
         Refusal::new(ResponseCode::TOPIC_NOT_EXIST, remark)
-    })
+    })?;
+    created.map_err(NotDone::Waits)
 }
 
 /// The queue asked for; any of them where the producer leaves it to the broker.

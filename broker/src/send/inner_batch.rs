@@ -9,9 +9,9 @@ use apogee_remoting::protocol::send::SendMessageResponseHeader;
 use apogee_remoting::{Command, ResponseCode};
 use apogee_store::QueueKind;
 
-use super::{NotStored, Stored, properties, refusal};
+use super::{Stored, properties, refusal};
 use crate::Broker;
-use crate::answer::Refusal;
+use crate::answer::{NotDone, Refusal};
 use crate::settings::Settings;
 use crate::topic::queue_kind;
 
@@ -22,8 +22,7 @@ pub(super) fn send(
     draft: &Draft<'_>,
     sent: Properties<'_>,
     count: usize,
-    is_topic_new: bool,
-) -> Result<Stored<'static>, NotStored> {
+) -> Result<Stored<'static>, NotDone> {
     let is_delayed = sent.get_number::<i32>(key::DELAY).is_some_and(|level| level > 0);
     let messages = i16::try_from(count).ok().filter(|_| !is_delayed).ok_or_else(|| refusal::illegal(settings))?;
     let properties = properties::for_inner_batch(settings, sent, count);
@@ -51,7 +50,6 @@ pub(super) fn send(
         answer: Command::response(ResponseCode::SUCCESS).with_header(&header).into(),
         end: appended.end(),
         waits: sent.get(key::WAIT) != Some(b"false"),
-        is_topic_new,
     })
 }
 

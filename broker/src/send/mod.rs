@@ -10,6 +10,7 @@ mod reply;
 mod single;
 mod together;
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,10 +21,10 @@ use apogee_remoting::{Command, ResponseCode};
 use apogee_store::AppendError;
 use tokio::time::timeout;
 
-use crate::answer::Refusal;
+use crate::answer::{NotDone, Refusal, when_possible};
 use crate::replication::{Quorum, check_members};
+use crate::saved_table::Saving;
 use crate::settings::Settings;
-use crate::thread::on_thread;
 use crate::{Broker, registration};
 use answer::StoredAnswer;
 
@@ -38,8 +39,6 @@ struct Stored<'a> {
     end: i64,
     /// Whether the producer wants its answer only when the message is where the broker's role says.
     waits: bool,
-    /// Whether the topic was made for it: then the producer, or a consumer that it tells, asks for the route next.
-    is_topic_new: bool,
 }
 
 /// What became of a message or a batch.
@@ -56,37 +55,6 @@ enum Way {
     Together(Ticket),
     /// At once.
     Alone,
-    /// At once, on a thread that may wait for the disk.
-    OnThread,
-}
-
-impl Way {
-    fn may_wait_for_disk(self) -> bool {
-        matches!(self, Self::OnThread)
-    }
-}
-
-/// Why a message or a batch is not in the log.
-enum NotStored {
-    Refused(Refusal),
-    /// A topic or a group has to be made and written down first, which takes a thread that may wait.
-    NeedsThread,
-}
-
-impl NotStored {
-    /// What it is on a thread that may wait.
-    fn on_thread(self) -> Refusal {
-        match self {
-            Self::Refused(refusal) => refusal,
-            Self::NeedsThread => unreachable!("this is a thread that may wait"),
-        }
-    }
-}
-
-impl From<Refusal> for NotStored {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
 }
 
 /// Stores the message or the batch of a request and answers with its place.
@@ -114,26 +82,47 @@ pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command, ans
             let broker = Arc::clone(broker);
             Reply::later(async move { unsettled.settle(&broker, begun).await })
         }
-        Err(NotStored::Refused(refusal)) => with_trace(&settings, refusal.into()).into(),
-        Err(NotStored::NeedsThread) => {
+        Err(NotDone::Refused(refusal)) => with_trace(&settings, refusal.into()).into(),
+        Err(NotDone::Waits(saving)) => {
             append(broker);
-            Reply::later(send_on_thread(Arc::clone(broker), Arc::clone(peer), request))
+            let is_one_way = request.is_one_way();
+            let sending = send_behind(saving, Arc::clone(broker), Arc::clone(peer), request);
+            if !is_one_way {
+                return Reply::later(sending);
+            }
+            // Its producer may close the connection at once, and what is answered later ends with that.
+            let sending = tokio::spawn(sending);
+            Reply::later(
+                async move { sending.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) },
+            )
         }
     }
 }
 
-async fn send_on_thread(broker: Arc<Broker>, peer: Arc<Peer>, request: Command) -> Command {
+/// The same when the topic is on disk, and known to the name servers: the producer, or a consumer that it tells, asks for the
+/// route next.
+async fn send_behind(saving: Saving, broker: Arc<Broker>, peer: Arc<Peer>, request: Command) -> Command {
     let begun = Instant::now();
-    let storing = Arc::clone(&broker);
-    let unsettled = on_thread(move || {
-        let settings = storing.settings();
-        match store(&storing, &settings, &peer, &request, Way::OnThread) {
-            Ok(Sent::Stored(stored)) => Unsettled::of(&storing, &settings, stored).detached(&settings),
-            Ok(Sent::Gathered) => unreachable!("it goes into the log at once"),
-            Err(not_stored) => Unsettled::refused(with_trace(&settings, not_stored.on_thread().into())),
+    let stored = match saving.done().await {
+        Ok(()) => when_possible(|| ready(store_alone(&broker, &peer, &request))).await,
+        Err(error) => Err(error.into()),
+    };
+    match stored {
+        Ok(unsettled) => {
+            let answer = unsettled.settle(&broker, begun).await;
+            registration::settled(&broker).await;
+            answer
         }
-    });
-    unsettled.await.settle(&broker, begun).await
+        Err(refusal) => with_trace(&broker.settings(), refusal.into()),
+    }
+}
+
+fn store_alone(broker: &Broker, peer: &Peer, request: &Command) -> Result<Unsettled<Command>, NotDone> {
+    let settings = broker.settings();
+    match store(broker, &settings, peer, request, Way::Alone)? {
+        Sent::Stored(stored) => Ok(Unsettled::of(broker, &settings, stored).detached(&settings)),
+        Sent::Gathered => unreachable!("it goes into the log at once"),
+    }
 }
 
 fn store<'a>(
@@ -142,12 +131,12 @@ fn store<'a>(
     peer: &Peer,
     request: &'a Command,
     way: Way,
-) -> Result<Sent<'a>, NotStored> {
-    let message = SendMessageRequestHeader::of(request).map_err(Refusal::from)?;
+) -> Result<Sent<'a>, NotDone> {
+    let message = SendMessageRequestHeader::of(request)?;
     check_members(broker, settings, message.properties.unwrap_or_default())?;
     if message.batch == Some(true) {
         append(broker);
-        batch::send(broker, settings, peer, &message, request, way.may_wait_for_disk()).map(Sent::Stored)
+        batch::send(broker, settings, peer, &message, request).map(Sent::Stored)
     } else {
         single::send(broker, settings, peer, &message, request, way)
     }
@@ -161,7 +150,6 @@ struct Unsettled<A> {
     limit: Option<Duration>,
     /// The slaves to wait for.
     quorum: Option<Quorum>,
-    is_topic_new: bool,
 }
 
 impl<'a> Unsettled<StoredAnswer<'a>> {
@@ -169,26 +157,21 @@ impl<'a> Unsettled<StoredAnswer<'a>> {
         let limit = (stored.waits && settings.store.flush_disk_type == FlushDiskType::SyncFlush)
             .then(|| Duration::from_millis(settings.store.sync_flush_timeout.max(1) as u64));
         let quorum = if stored.waits { Quorum::of(broker, settings, stored.end) } else { None };
-        Self { answer: stored.answer, end: stored.end, limit, quorum, is_topic_new: stored.is_topic_new }
+        Self { answer: stored.answer, end: stored.end, limit, quorum }
     }
 
     fn is_settled(&self) -> bool {
-        self.limit.is_none() && self.quorum.is_none() && !self.is_topic_new
+        self.limit.is_none() && self.quorum.is_none()
     }
 
     /// The same without what the answer borrows from its request.
     fn detached(self, settings: &Settings) -> Unsettled<Command> {
-        let Self { answer, end, limit, quorum, is_topic_new } = self;
-        Unsettled { answer: answer.into_command(settings), end, limit, quorum, is_topic_new }
+        let Self { answer, end, limit, quorum } = self;
+        Unsettled { answer: answer.into_command(settings), end, limit, quorum }
     }
 }
 
 impl Unsettled<Command> {
-    /// Nothing is in the log, so there is nothing to wait for.
-    fn refused(answer: Command) -> Self {
-        Self { answer, end: 0, limit: None, quorum: None, is_topic_new: false }
-    }
-
     /// `begun` is when the request was begun with.
     async fn settle(self, broker: &Broker, begun: Instant) -> Command {
         let mut answer = self.answer;
@@ -204,9 +187,6 @@ impl Unsettled<Command> {
             answer = quorum.wait(broker, answer, self.end).await;
         }
         broker.stats.put_took(begun.elapsed());
-        if self.is_topic_new {
-            registration::settled(broker).await;
-        }
         answer
     }
 }

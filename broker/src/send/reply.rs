@@ -1,5 +1,6 @@
 //! The answer of a consumer to a producer's request: codes 324 and 325, and 326 to the producer.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,12 +14,11 @@ use apogee_remoting::server::{Peer, Reply};
 use apogee_remoting::{Command, RequestCode, ResponseCode};
 use apogee_store::Appended;
 
-use super::{NotStored, Stored, Unsettled, check, with_trace};
+use super::{Stored, Unsettled, check, with_trace};
 use crate::Broker;
-use crate::answer::Refusal;
+use crate::answer::{NotDone, Refusal, when_possible};
 use crate::client::PATIENCE;
 use crate::settings::Settings;
-use crate::thread::on_thread;
 
 /// What clients get as message id where the reply is not stored; they cannot do without one.
 const NO_ID: &str = "0";
@@ -28,7 +28,7 @@ pub(crate) fn reply(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) ->
     let (broker, peer) = (Arc::clone(broker), Arc::clone(peer));
     Reply::later(async move {
         let settings = broker.settings.load_full();
-        match deliver(&broker, &settings, &peer, Arc::new(request)).await {
+        match deliver(&broker, &settings, &peer, &request).await {
             Ok(stored) => {
                 Unsettled::of(&broker, &settings, stored).detached(&settings).settle(&broker, Instant::now()).await
             }
@@ -38,21 +38,13 @@ pub(crate) fn reply(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) ->
 }
 
 async fn deliver(
-    broker: &Arc<Broker>,
-    settings: &Arc<Settings>,
-    peer: &Arc<Peer>,
-    request: Arc<Command>,
+    broker: &Broker,
+    settings: &Settings,
+    peer: &Peer,
+    request: &Command,
 ) -> Result<Stored<'static>, Refusal> {
-    let queue_id = match queue(broker, settings, peer, &request, false) {
-        Ok(queue_id) => queue_id,
-        Err(NotStored::Refused(refusal)) => return Err(refusal),
-        Err(NotStored::NeedsThread) => {
-            let (broker, settings, peer) = (Arc::clone(broker), Arc::clone(settings), Arc::clone(peer));
-            let request = Arc::clone(&request);
-            on_thread(move || queue(&broker, &settings, &peer, &request, true).map_err(NotStored::on_thread)).await?
-        }
-    };
-    let header = SendMessageRequestHeader::of(&request)?;
+    let header = SendMessageRequestHeader::of(request)?;
+    let queue_id = when_possible(|| ready(queue(broker, settings, peer, &header))).await?;
     let mut properties = PropertiesBuf::from_text(header.properties.unwrap_or_default().as_bytes());
     properties
         .set(key::MSG_REGION, &settings.broker.region_id)
@@ -91,7 +83,7 @@ async fn deliver(
         });
     }
     let end = stored.as_ref().map_or(0, Appended::end);
-    Ok(Stored { answer: answer.into(), end, waits: stored.is_some(), is_topic_new: false })
+    Ok(Stored { answer: answer.into(), end, waits: stored.is_some() })
 }
 
 /// The queue of the reply's topic, which is the cluster's own.
@@ -99,12 +91,10 @@ fn queue(
     broker: &Broker,
     settings: &Settings,
     peer: &Peer,
-    request: &Command,
-    may_wait_for_disk: bool,
-) -> Result<i32, NotStored> {
-    let header = SendMessageRequestHeader::of(request).map_err(Refusal::from)?;
-    let destination = check::check(broker, settings, peer, &header, may_wait_for_disk)?;
-    Ok(check::queue(header.queue_id, destination.topic.write_queue_nums))
+    header: &SendMessageRequestHeader<'_>,
+) -> Result<i32, NotDone> {
+    let topic = check::check(broker, settings, peer, header)?;
+    Ok(check::queue(header.queue_id, topic.write_queue_nums))
 }
 
 /// Hands the reply to the producer that its properties name (326). The error is the remark for the consumer.

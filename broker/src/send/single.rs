@@ -17,8 +17,8 @@ use smallvec::SmallVec;
 use super::answer::{Place, StoredAnswer};
 use super::properties::{Half, SingleProperties};
 use super::together::{self, Message};
-use super::{NotStored, Sent, Stored, Way, check, inner_batch, properties, refusal};
-use crate::answer::Refusal;
+use super::{Sent, Stored, Way, check, inner_batch, properties, refusal};
+use crate::answer::{NotDone, Refusal};
 use crate::settings::Settings;
 use crate::{Broker, names, retry, transaction};
 
@@ -29,13 +29,8 @@ pub(super) fn send<'a>(
     message: &SendMessageRequestHeader<'a>,
     request: &Command,
     way: Way,
-) -> Result<Sent<'a>, NotStored> {
-    let may_wait_for_disk = way.may_wait_for_disk();
-    if !may_wait_for_disk && message.topic.starts_with(names::RETRY_PREFIX) {
-        // It may need a topic for dead letters.
-        return Err(NotStored::NeedsThread);
-    }
-    let check::Destination { topic, is_new } = check::check(broker, settings, peer, message, may_wait_for_disk)?;
+) -> Result<Sent<'a>, NotDone> {
+    let topic = check::check(broker, settings, peer, message)?;
     let queue_id = check::queue(message.queue_id, topic.write_queue_nums);
     let multi_tag = topic.topic_filter_type == TopicFilterType::MultiTag;
     let dead_letters = retry::for_send(broker, request.version, message)?;
@@ -132,7 +127,7 @@ pub(super) fn send<'a>(
         queue_offset: appended.queue_offset,
         unique_key,
     };
-    Ok(Sent::Stored(Stored { answer: StoredAnswer::Place(place), end: appended.end(), waits, is_topic_new: is_new }))
+    Ok(Sent::Stored(Stored { answer: StoredAnswer::Place(place), end: appended.end(), waits }))
 }
 
 fn added_key<'a>(properties: &PropertiesBuf) -> Option<Cow<'a, [u8]>> {

@@ -13,11 +13,12 @@ use apogee_store::light::is_light;
 
 use super::{is_system_topic, system};
 use crate::Broker;
-use crate::answer::{Answer, NOT_SET, Refusal};
+use crate::answer::{Answer, NOT_SET, NotDone, Refusal};
 use crate::names;
+use crate::saved_table::Saving;
 
 /// Creates or changes a topic (17).
-pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
+pub(crate) fn update(broker: &Broker, request: &Command) -> Result<(Command, Saving), NotDone> {
     let header: CreateTopicRequestHeader<'_> = request.header()?;
     let config = TopicConfig {
         topic_name: header.topic.to_owned(),
@@ -27,7 +28,7 @@ pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
         topic_filter_type: match TopicFilterType::from_name(header.topic_filter_type) {
             TopicFilterType::Unknown => {
                 let remark = format!("topicFilterType = [{}] value invalid", header.topic_filter_type);
-                return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, remark));
+                return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, remark).into());
             }
             known => known,
         },
@@ -35,15 +36,13 @@ pub(crate) fn update(broker: &Broker, request: &Command) -> Answer {
         order: header.order,
         attributes: parse_attributes(header.attributes.unwrap_or_default())?,
     };
-    apply(broker, vec![config])?;
-    Ok(Command::response(ResponseCode::SUCCESS).with_remark(NOT_SET))
+    apply(broker, vec![config])
 }
 
 /// Creates or changes several topics (18), all or none.
-pub(crate) fn update_list(broker: &Broker, request: &Command) -> Answer {
+pub(crate) fn update_list(broker: &Broker, request: &Command) -> Result<(Command, Saving), NotDone> {
     let body: CreateTopicListRequestBody = json::from_slice(&request.body.bytes())?;
-    apply(broker, body.topic_config_list)?;
-    Ok(Command::response(ResponseCode::SUCCESS).with_remark(NOT_SET))
+    apply(broker, body.topic_config_list)
 }
 
 /// Deletes a topic, what groups know of it, and its queues (215).
@@ -133,7 +132,7 @@ pub(crate) fn page_start(sequence: Option<i32>, asked: Option<&str>, version: &D
     if is_same { start } else { 0 }
 }
 
-fn apply(broker: &Broker, configs: Vec<TopicConfig>) -> Result<(), Refusal> {
+fn apply(broker: &Broker, configs: Vec<TopicConfig>) -> Result<(Command, Saving), NotDone> {
     for config in &configs {
         names::check_topic(&config.topic_name)
             .map_err(|remark| Refusal::new(ResponseCode::INVALID_PARAMETER, remark))?;
@@ -141,11 +140,11 @@ fn apply(broker: &Broker, configs: Vec<TopicConfig>) -> Result<(), Refusal> {
         check_values(config)?;
         let is_mixed = config.attributes.get("+message.type").is_some_and(|kind| kind == "MIXED");
         if is_mixed && !broker.settings().broker.enable_mixed_message_type {
-            return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, "MIXED message type is not supported."));
+            return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, "MIXED message type is not supported.").into());
         }
     }
     let saving = broker.topics.update(configs).map_err(|remark| Refusal::new(ResponseCode::SYSTEM_ERROR, remark))?;
-    Ok(saving.wait()?)
+    Ok((Command::response(ResponseCode::SUCCESS).with_remark(NOT_SET), saving))
 }
 
 /// Numbers that no topic can have. The reference checks none of them and serves the topic badly afterwards.

@@ -56,25 +56,22 @@ impl TopicTable {
         self.has_light && is_light(topic) || self.topics.contains(topic)
     }
 
-    /// A topic, and the change to wait for that it came with.
-    pub(crate) fn get_saving(&self, topic: &str) -> Option<(Arc<Topic>, Saving)> {
-        if let Some(known) = self.get(topic).filter(|known| known.is_saved()) {
-            return Some((known, Saving::nothing()));
-        }
+    /// A topic that is on disk, or what to wait for before it is looked for again.
+    pub(crate) fn find(&self, topic: &str) -> Option<Result<Arc<Topic>, Saving>> {
         let topics = self.topics.lock();
         let known = topics.get(topic)?;
-        Some((known, topics.pending(|name| name == topic)))
+        Some(topics.pending(|name| name == topic).then(known))
     }
 
     /// Creates a topic on the model of `model`, as an automatic creation by a send does: with at most
-    /// `queues` queues, and only if the model may be inherited from. `None` if not.
+    /// `queues` queues, and only if the model may be inherited from. `None` if not. For more see [`Self::get_or_create`].
     pub(crate) fn create_like(
         &self,
         topic: &str,
         model: &str,
         queues: i32,
         sys_flag: i32,
-    ) -> Option<(Arc<Topic>, Saving)> {
+    ) -> Option<Result<Arc<Topic>, Saving>> {
         let Some(model) = self.get(model).filter(|model| model.perm & PERM_INHERIT != 0) else {
             tracing::warn!(topic, model, "a topic is not created: its model does not exist or may not be inherited");
             return None;
@@ -92,7 +89,16 @@ impl TopicTable {
     }
 
     /// The topic, created as given if it is not there yet.
-    pub(crate) fn get_or_create(&self, wanted: TopicConfig) -> (Arc<Topic>, Saving) {
+    ///
+    /// # Errors
+    /// It is not on disk yet: what to wait for before it is asked for again.
+    pub(crate) fn get_or_create(&self, wanted: TopicConfig) -> Result<Arc<Topic>, Saving> {
+        let (topic, saving) = self.make(wanted);
+        saving.then(topic)
+    }
+
+    /// The same for who need not wait: the topic, and the change that it came with.
+    pub(crate) fn make(&self, wanted: TopicConfig) -> (Arc<Topic>, Saving) {
         if let Some(known) = self.get(&wanted.topic_name).filter(|known| known.is_saved()) {
             return (known, Saving::nothing());
         }

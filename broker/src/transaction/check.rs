@@ -64,7 +64,7 @@ fn pass(broker: &Broker, started: i64, offset: i64, unit: Unit) -> io::Result<bo
         return Ok(false);
     }
     if verdict == Verdict::GiveUp
-        && let Err(error) = broker.topics.get_or_create(given_up_topic()).1.wait()
+        && let Err(error) = broker.topics.make(given_up_topic()).1.wait()
     {
         tracing::error!(%error, "no topic for half messages that are given up");
         return Ok(false);
