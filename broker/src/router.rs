@@ -55,7 +55,7 @@ impl Service for Router {
             Code::RESUME_CHECK_HALF_MESSAGE => waits(broker, request, transaction::resume_check),
             Code::CONSUMER_SEND_MSG_BACK => retry::send_back(broker, request),
 
-            Code::HEART_BEAT => client::heartbeat(broker, peer, &request),
+            Code::HEART_BEAT => client::heartbeat(broker, peer, request),
             Code::UNREGISTER_CLIENT => now(client::unregister(broker, peer, &request)),
             Code::CHECK_CLIENT_CONFIG => now(filter::check(broker, &request)),
             Code::REGISTER_FILTER_SERVER => now(filter::register_server(broker, peer, &request)),

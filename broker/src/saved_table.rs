@@ -104,10 +104,16 @@ pub(crate) struct Saving(Option<Unsaved>);
 
 struct Unsaved {
     done: oneshot::Receiver<Result<(), SaveError>>,
-    hurry: Arc<Hurry>,
+    /// `None` for what nobody can hurry.
+    hurry: Option<Arc<Hurry>>,
 }
 
 impl Saving {
+    /// Something else to wait for before a change can be made.
+    pub(crate) fn until(over: oneshot::Receiver<Result<(), SaveError>>) -> Self {
+        Self(Some(Unsaved { done: over, hurry: None }))
+    }
+
     /// For who changed nothing.
     pub(crate) fn nothing() -> Self {
         Self(None)
@@ -133,14 +139,14 @@ impl Saving {
     /// It could not be written and is taken back.
     pub(crate) async fn done(self) -> Result<(), SaveError> {
         let Some(Unsaved { done, hurry }) = self.0 else { return Ok(()) };
-        hurry.call();
+        hurry.iter().for_each(|hurry| hurry.call());
         done.await.unwrap_or(Err(SaveError::Panicked))
     }
 
     /// The same, for a thread that may wait; a task of the runtime may not.
     pub(crate) fn wait(self) -> Result<(), SaveError> {
         let Some(Unsaved { done, hurry }) = self.0 else { return Ok(()) };
-        hurry.call();
+        hurry.iter().for_each(|hurry| hurry.call());
         done.blocking_recv().unwrap_or(Err(SaveError::Panicked))
     }
 }
@@ -352,7 +358,7 @@ impl<T: Entry> Locked<'_, T> {
         let Some(last) = self.changes.unsaved.iter_mut().rev().find(is_of_them) else { return Saving::nothing() };
         let (done, written) = oneshot::channel();
         last.waiting.push(done);
-        Saving(Some(Unsaved { done: written, hurry: Arc::clone(&self.table.hurry) }))
+        Saving(Some(Unsaved { done: written, hurry: Some(Arc::clone(&self.table.hurry)) }))
     }
 
     /// Whether the last change could not be written down.
@@ -414,7 +420,7 @@ impl<T: Entry> Locked<'_, T> {
                 self.table.take_back_from(changes, &SaveError::NoThread(Arc::new(error)));
             }
         }
-        Saving(Some(Unsaved { done: written, hurry: Arc::clone(&self.table.hurry) }))
+        Saving(Some(Unsaved { done: written, hurry: Some(Arc::clone(&self.table.hurry)) }))
     }
 }
 

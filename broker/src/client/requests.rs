@@ -1,6 +1,7 @@
 //! Requests of and about clients: codes 34, 35, 38, 46, 203, 204 and 328.
 
 use std::collections::BTreeMap;
+use std::future::ready;
 use std::sync::Arc;
 
 use apogee_remoting::protocol::client::{
@@ -19,7 +20,7 @@ use apogee_remoting::{Command, RequestCode, ResponseCode, json};
 
 use super::consumers::{Left, MembersChanged};
 use super::{Client, Members};
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, NotDone, Refusal, when_possible};
 use crate::saved_table::Saving;
 use crate::topic::{PERM_READ, PERM_WRITE, SYS_FLAG_UNIT_SUB};
 use crate::{Broker, names, registration};
@@ -32,20 +33,32 @@ use crate::{Broker, names, registration};
 /// A group that is new gets a retry topic, of which the name servers know before the answer: its consumers ask for the route
 /// at once, and again only half a minute later. Both are written down soon; were they lost, the next heartbeat would make them
 /// again.
-pub(crate) fn heartbeat(broker: &Arc<Broker>, peer: &Arc<Peer>, request: &Command) -> Reply {
-    let (heartbeat, is_new) = match Heartbeat::take(broker, peer, request) {
-        Ok(taken) => taken,
-        Err(refusal) => return Command::from(refusal).into(),
-    };
-    let answer = heartbeat.register(broker);
-    if !is_new {
-        return answer.into();
+pub(crate) fn heartbeat(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command) -> Reply {
+    let taken = Heartbeat::take(broker, peer, &request);
+    let (broker, peer) = (Arc::clone(broker), Arc::clone(peer));
+    match taken {
+        Ok((heartbeat, false)) => heartbeat.register(&broker).into(),
+        Ok((heartbeat, true)) => {
+            let answer = heartbeat.register(&broker);
+            Reply::later(async move {
+                registration::settled(&broker).await;
+                answer
+            })
+        }
+        Err(NotDone::Refused(refusal)) => Command::from(refusal).into(),
+        Err(NotDone::Waits(deletion)) => Reply::later(async move {
+            heartbeat_behind(deletion, &broker, &peer, &request).await.unwrap_or_else(Command::from)
+        }),
     }
-    let broker = Arc::clone(broker);
-    Reply::later(async move {
-        registration::settled(&broker).await;
-        answer
-    })
+}
+
+/// The same when the retry topic that is being deleted is gone.
+async fn heartbeat_behind(deletion: Saving, broker: &Broker, peer: &Arc<Peer>, request: &Command) -> Answer {
+    deletion.done().await?;
+    let (heartbeat, _) = when_possible(|| ready(Heartbeat::take(broker, peer, request))).await?;
+    let answer = heartbeat.register(broker);
+    registration::settled(broker).await;
+    Ok(answer)
 }
 
 /// A heartbeat whose groups are there.
@@ -61,7 +74,7 @@ struct Heartbeat {
 
 impl Heartbeat {
     /// Reads a heartbeat and makes the groups and retry topics that are not there; says whether there were any.
-    fn take(broker: &Broker, peer: &Arc<Peer>, request: &Command) -> Result<(Self, bool), Refusal> {
+    fn take(broker: &Broker, peer: &Arc<Peer>, request: &Command) -> Result<(Self, bool), NotDone> {
         let data: HeartbeatData = json::from_slice(&request.body.bytes())?;
         let client = Client {
             peer: Arc::clone(peer),
@@ -71,14 +84,14 @@ impl Heartbeat {
             seen: broker.now(),
         };
         if data.consumer_data_set.iter().any(|consumer| consumer.group_name.is_empty()) {
-            return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, "a consumer of the heartbeat has no groupName"));
+            return Err(Refusal::new(ResponseCode::SYSTEM_ERROR, "a consumer of the heartbeat has no groupName").into());
         }
         let fingerprint = data.heartbeat_fingerprint;
         let rejects = broker.settings().broker.reject_pull_consumer_enable;
         let (mut consumers, mut is_new) = (Vec::new(), false);
         for consumer in data.consumer_data_set {
             if !(rejects && consumer.consume_type == ConsumeType::ConsumeActively)
-                && let Some(group) = make_group(broker, &consumer, &mut is_new)
+                && let Some(group) = make_group(broker, &consumer, &mut is_new)?
             {
                 consumers.push((group, consumer));
             }
@@ -119,12 +132,20 @@ impl Heartbeat {
 }
 
 /// The group of a consumer, with its retry topic, both created where they are not there. `None` where a group may not be.
-fn make_group(broker: &Broker, data: &ConsumerData, is_new: &mut bool) -> Option<Arc<SubscriptionGroupConfig>> {
-    let (group, is_new_group) = broker.groups.find_or_create_told(&data.group_name, &broker.settings().broker)?;
+///
+/// # Errors
+/// The retry topic is being deleted: what to wait for.
+fn make_group(
+    broker: &Broker,
+    data: &ConsumerData,
+    is_new: &mut bool,
+) -> Result<Option<Arc<SubscriptionGroupConfig>>, NotDone> {
+    let found = broker.groups.find_or_create_told(&data.group_name, &broker.settings().broker);
+    let Some((group, is_new_group)) = found else { return Ok(None) };
     let retry_topic = names::retry_topic(&data.group_name);
     let is_ordered = |topic: &str| broker.topics.get(topic).is_some_and(|config| config.order);
     let order = data.subscription_data_set.iter().any(|subscription| is_ordered(&subscription.topic));
-    let (topic, saving_topic) = broker.topics.make(TopicConfig {
+    let made = broker.topics.make(TopicConfig {
         topic_name: retry_topic,
         read_queue_nums: group.retry_queue_nums,
         write_queue_nums: group.retry_queue_nums,
@@ -133,6 +154,7 @@ fn make_group(broker: &Broker, data: &ConsumerData, is_new: &mut bool) -> Option
         topic_sys_flag: if data.unit_mode { SYS_FLAG_UNIT_SUB } else { 0 },
         ..TopicConfig::default()
     });
+    let (topic, saving_topic) = made.map_err(NotDone::Waits)?;
     let saving_order = if topic.order == order {
         Saving::nothing()
     } else {
@@ -142,7 +164,7 @@ fn make_group(broker: &Broker, data: &ConsumerData, is_new: &mut bool) -> Option
     for saving in [saving_topic, saving_order] {
         *is_new |= saving.later();
     }
-    Some(group)
+    Ok(Some(group))
 }
 
 /// A client leaves a group (35).

@@ -1,5 +1,6 @@
 //! Topics: their table, how they come to be, and the requests about them.
 
+mod deletion;
 mod entry;
 mod file;
 mod requests;

@@ -45,22 +45,29 @@ pub(crate) fn update_list(broker: &Broker, request: &Command) -> Result<(Command
     apply(broker, body.topic_config_list)
 }
 
-/// Deletes a topic, what groups know of it, and its queues (215).
+/// Deletes a topic, what groups know of it, and its queues (215). It may wait for the disk.
 pub(crate) fn delete(broker: &Broker, request: &Command) -> Answer {
     let header: DeleteTopicRequestHeader<'_> = request.header()?;
     if header.topic.trim().is_empty() {
         return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, "The specified topic is blank."));
     }
     refuse_system_topic(broker, header.topic)?;
-    let is_there = broker.topics.contains(header.topic);
-    broker.topics.remove(header.topic).wait()?;
-    if !is_there && broker.topics.contains(header.topic) {
-        // Another has deleted it, and somebody made it anew meanwhile.
-        return Ok(Command::response(ResponseCode::SUCCESS));
-    }
+    let (deletion, saving) = loop {
+        match broker.topics.delete(header.topic) {
+            Ok(begun) => break begun,
+            Err(other) => {
+                if other.wait()? {
+                    // What somebody made anew since then is not what was to be deleted.
+                    return Ok(Command::response(ResponseCode::SUCCESS));
+                }
+            }
+        }
+    };
+    saving.wait()?;
     broker.offsets.remove_topic(header.topic);
     broker.stats.remove_topic(header.topic);
     broker.store.delete_topic(header.topic)?;
+    deletion.through();
     Ok(Command::response(ResponseCode::SUCCESS))
 }
 
@@ -73,10 +80,13 @@ pub(crate) fn own(broker: &Broker) -> Command {
 /// Removes the queues of topics that are no longer there (316).
 pub(crate) fn clean_unused(broker: &Broker, _request: &Command) -> Answer {
     for topic in broker.store.topics() {
-        let is_kept = broker.topics.contains(&topic) || names::is_system_topic(&topic) || is_light(&topic);
-        if !is_kept {
+        if names::is_system_topic(&topic) || is_light(&topic) {
+            continue;
+        }
+        if let Some(deletion) = broker.topics.delete_rest(&topic) {
             tracing::info!(topic = &*topic, "removing the queues of a topic that is not there");
             broker.store.delete_topic(&topic)?;
+            deletion.through();
         }
     }
     Ok(Command::response(ResponseCode::SUCCESS))
@@ -143,7 +153,7 @@ fn apply(broker: &Broker, configs: Vec<TopicConfig>) -> Result<(Command, Saving)
             return Err(Refusal::new(ResponseCode::INVALID_PARAMETER, "MIXED message type is not supported.").into());
         }
     }
-    let saving = broker.topics.update(configs).map_err(|remark| Refusal::new(ResponseCode::SYSTEM_ERROR, remark))?;
+    let saving = broker.topics.update(configs)?;
     Ok((Command::response(ResponseCode::SUCCESS).with_remark(NOT_SET), saving))
 }
 

@@ -4,21 +4,25 @@ use std::sync::Arc;
 
 use apogee_config::BrokerSettings;
 use apogee_config::state_file::StateFile;
+use apogee_remoting::ResponseCode;
 use apogee_remoting::protocol::data_version::DataVersion;
 use apogee_remoting::protocol::topic::{TopicConfig, TopicConfigSerializeWrapper};
 use apogee_store::light::is_light;
 use apogee_store::{QueueKind, QueueKinds};
 
+use super::deletion::{Deletion, Deletions, Other};
 use super::{PERM_INHERIT, PERM_READ, PERM_WRITE, Topic, file, queue_kind, system};
+use crate::answer::{NotDone, Refusal};
 use crate::attributes;
 use crate::clock::Clock;
 use crate::registration::TopicChanges;
-use crate::saved_table::{Entries, Entry, SaveError, SavedTable, Saving};
+use crate::saved_table::{Entries, Entry, Locked, SaveError, SavedTable, Saving};
 
 /// All topics. The name servers are told of every change. Clones are the same table.
 #[derive(Clone)]
 pub(crate) struct TopicTable {
     topics: Arc<SavedTable<Topic>>,
+    deletions: Arc<Deletions>,
     /// Told of every change: the name servers have to learn of it.
     changes_to_tell: Arc<TopicChanges>,
     /// Whether every light queue counts as a topic (enableLmq). None of them is in the table.
@@ -40,7 +44,7 @@ impl TopicTable {
         let changes = Arc::clone(&changes_to_tell);
         let encode = |version, topics| file::content(version, &topics);
         let topics = SavedTable::new(file, saved.data_version, named, clock, encode, move |topic| changes.note(topic));
-        Self { topics, changes_to_tell, has_light: settings.store.enable_lmq }
+        Self { topics, deletions: Arc::default(), changes_to_tell, has_light: settings.store.enable_lmq }
     }
 
     /// A topic.
@@ -91,37 +95,55 @@ impl TopicTable {
     /// The topic, created as given if it is not there yet.
     ///
     /// # Errors
-    /// It is not on disk yet: what to wait for before it is asked for again.
+    /// It is not on disk yet, or one of this name is being deleted: what to wait for before it is asked for again.
     pub(crate) fn get_or_create(&self, wanted: TopicConfig) -> Result<Arc<Topic>, Saving> {
-        let (topic, saving) = self.make(wanted);
+        let (topic, saving) = self.make(wanted)?;
         saving.then(topic)
     }
 
-    /// The same for who need not wait: the topic, and the change that it came with.
-    pub(crate) fn make(&self, wanted: TopicConfig) -> (Arc<Topic>, Saving) {
+    /// The same for who need not wait until it is on disk: the topic, and the change that it came with.
+    ///
+    /// # Errors
+    /// One of this name is being deleted: what to wait for before it is asked for again.
+    pub(crate) fn make(&self, wanted: TopicConfig) -> Result<(Arc<Topic>, Saving), Saving> {
         if let Some(known) = self.get(&wanted.topic_name).filter(|known| known.is_saved()) {
-            return (known, Saving::nothing());
+            return Ok((known, Saving::nothing()));
         }
         let topics = self.topics.lock();
         if let Some(known) = topics.get(&wanted.topic_name) {
-            return (known, topics.pending(|name| name == wanted.topic_name));
+            return Ok((known, topics.pending(|name| name == wanted.topic_name)));
+        }
+        if let Some(deletion) = self.deletions.of(&wanted.topic_name) {
+            return Err(deletion);
         }
         let (name, config) = (wanted.topic_name.clone(), Arc::new(Topic::from(wanted)));
         let saving = topics.change([(name, Some(Arc::clone(&config)))]);
-        (config, saving)
+        Ok((config, saving))
+    }
+
+    /// The deletion that keeps one of these topics from being made, if any does.
+    fn in_the_way<'a>(
+        &self,
+        topics: &Locked<'_, Topic>,
+        names: impl IntoIterator<Item = &'a String>,
+    ) -> Option<Saving> {
+        names.into_iter().filter(|name| topics.get(name).is_none()).find_map(|name| self.deletions.of(name))
     }
 
     /// Creates or replaces topics at an admin's wish, if any is to be other than it is. Attributes are changes (`+name=value`,
     /// `-name`) to those that are there. Light queues stay as they are.
     ///
     /// # Errors
-    /// The remark that says which attribute is not allowed.
-    pub(crate) fn update(&self, mut configs: Vec<TopicConfig>) -> Result<Saving, String> {
+    /// An attribute is not allowed, or a topic of such a name is being deleted.
+    pub(crate) fn update(&self, mut configs: Vec<TopicConfig>) -> Result<Saving, NotDone> {
         configs.retain(|config| !(self.has_light && is_light(&config.topic_name)));
         if configs.is_empty() {
             return Ok(Saving::nothing());
         }
         let topics = self.topics.lock();
+        if let Some(deletion) = self.in_the_way(&topics, configs.iter().map(|config| &config.topic_name)) {
+            return Err(NotDone::Waits(deletion));
+        }
         let is_same = |config: &TopicConfig| topics.get(&config.topic_name).is_some_and(|old| **old == *config);
         if configs.iter().all(is_same) {
             return Ok(topics.pending(|name| configs.iter().any(|config| config.topic_name == name)));
@@ -130,7 +152,8 @@ impl TopicTable {
         for mut config in configs {
             let current = topics.get(&config.topic_name);
             let current = current.as_ref().map(|old| &old.attributes);
-            config.attributes = attributes::alter(attributes::TOPIC, current, &config.attributes)?;
+            config.attributes = attributes::alter(attributes::TOPIC, current, &config.attributes)
+                .map_err(|remark| Refusal::new(ResponseCode::SYSTEM_ERROR, remark))?;
             altered.push((config.topic_name.clone(), Some(Arc::new(Topic::from(config)))));
         }
         Ok(topics.change(altered))
@@ -149,21 +172,40 @@ impl TopicTable {
         if marked.is_empty() { Saving::nothing() } else { topics.change(marked) }
     }
 
-    /// Removes a topic, if it is there.
-    pub(crate) fn remove(&self, topic: &str) -> Saving {
+    /// Begins to delete a topic: removes it from the table, if it is there. Nobody makes it anew until the deletion is over.
+    ///
+    /// # Errors
+    /// Somebody else is deleting it.
+    pub(crate) fn delete(&self, topic: &str) -> Result<(Deletion, Saving), Other> {
         let topics = self.topics.lock();
-        if topics.get(topic).is_none() {
-            return topics.pending(|name| name == topic);
-        }
-        topics.change([(topic.to_owned(), None)])
+        let deletion = self.deletions.begin(topic)?;
+        let saving = match topics.get(topic) {
+            Some(_) => topics.change([(topic.to_owned(), None)]),
+            None => topics.pending(|name| name == topic),
+        };
+        Ok((deletion, saving))
+    }
+
+    /// Begins to delete what is left of a topic that is not in the table. `None` where it is, or somebody is deleting it.
+    pub(crate) fn delete_rest(&self, topic: &str) -> Option<Deletion> {
+        let topics = self.topics.lock();
+        if topics.get(topic).is_some() { None } else { self.deletions.begin(topic).ok() }
     }
 
     /// Becomes a copy of another broker's table.
-    pub(crate) fn take_over(&self, theirs: TopicConfigSerializeWrapper) -> Saving {
-        let topics = theirs.topic_config_table.into_iter();
-        let topics =
-            topics.map(|(name, config)| (name.clone(), Topic::from(TopicConfig { topic_name: name, ..config })));
-        self.topics.lock().become_copy(theirs.data_version, topics.collect())
+    ///
+    /// # Errors
+    /// A topic that it is to have is being deleted: what to wait for before it is tried again.
+    pub(crate) fn take_over(&self, theirs: &TopicConfigSerializeWrapper) -> Result<Saving, Saving> {
+        let copies = theirs.topic_config_table.iter().map(|(name, config)| {
+            (name.clone(), Topic::from(TopicConfig { topic_name: name.clone(), ..config.clone() }))
+        });
+        let copies = copies.collect();
+        let topics = self.topics.lock();
+        if let Some(deletion) = self.in_the_way(&topics, theirs.topic_config_table.keys()) {
+            return Err(deletion);
+        }
+        Ok(topics.become_copy(theirs.data_version, copies))
     }
 
     /// Makes a new version of the table as it is, because what is told of every topic changed. For a thread that may wait.

@@ -9,6 +9,7 @@ use apogee_remoting::protocol::topic::TopicConfig;
 use apogee_store::queue::Unit;
 
 use super::{HALF_TOPIC, QUEUE, ask, immunity};
+use crate::saved_table::SaveError;
 use crate::topic::{PERM_READ, PERM_WRITE};
 use crate::{Broker, names};
 
@@ -64,7 +65,7 @@ fn pass(broker: &Broker, started: i64, offset: i64, unit: Unit) -> io::Result<bo
         return Ok(false);
     }
     if verdict == Verdict::GiveUp
-        && let Err(error) = broker.topics.make(given_up_topic()).1.wait()
+        && let Err(error) = make_given_up_topic(broker)
     {
         tracing::error!(%error, "no topic for half messages that are given up");
         return Ok(false);
@@ -142,6 +143,14 @@ impl Verdict {
             _ => Self::Ask { times: times.saturating_add(1) },
         }
     }
+}
+
+/// Ends when halves that are given up have a topic.
+fn make_given_up_topic(broker: &Broker) -> Result<(), SaveError> {
+    while let Err(saving) = broker.topics.get_or_create(given_up_topic()) {
+        saving.wait()?;
+    }
+    Ok(())
 }
 
 fn given_up_topic() -> TopicConfig {

@@ -50,7 +50,13 @@ pub(super) async fn topics(broker: &Arc<Broker>, master: &str) -> Result<(), Str
     if own_end <= log_end {
         forget_deleted(broker, master, &theirs, log_end).await?;
     }
-    broker.topics.take_over(theirs).done().await.map_err(|error| error.to_string())
+    let saving = loop {
+        match broker.topics.take_over(&theirs) {
+            Ok(saving) => break saving,
+            Err(deletion) => deletion.done().await.map_err(|error| error.to_string())?,
+        }
+    };
+    saving.done().await.map_err(|error| error.to_string())
 }
 
 /// Removes queues and offsets of topics that were deleted at the master, whose log ended at `log_end` before it was asked for
