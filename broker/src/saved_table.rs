@@ -36,14 +36,20 @@ pub(crate) struct SavedTable<T> {
 
 /// One configuration. It knows whether a restart would find its name, so that who uses it need not ask the table.
 pub(crate) trait Entry: Send + Sync + 'static {
-    /// Whether this name is in the file, be it with what was there before this entry, or is made at each start. In a table
-    /// on which no acknowledged message rests, all count as if they were.
+    /// Whether the file has this entry, or one for which whatever rests on this one is right as well, or it is made at each
+    /// start. In a table on which no acknowledged message rests, all count as if they were.
     fn is_saved(&self) -> bool {
         true
     }
 
     /// From now on it is.
     fn note_saved(&self) {}
+
+    /// Whether nothing can rest on this entry that could not rest on the one that it replaces.
+    fn allows_no_more_than(&self, old: &Self) -> bool {
+        let _ = old;
+        true
+    }
 }
 
 /// What a table holds at one moment.
@@ -397,6 +403,7 @@ impl<T: Entry> Locked<'_, T> {
             let old = self.table.replace(&mut self.changes.sorted, &name, entry);
             if let (Some(old), Some(new)) = (&old, &new)
                 && old.is_saved()
+                && new.allows_no_more_than(old)
             {
                 new.note_saved();
             }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
 use harness::{TIMEOUT, TestBroker, new_client, send_header};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 /// While others send to the topic all the time it is made smaller and larger, refused and taken again, deleted and made anew.
 #[tokio::test(flavor = "multi_thread")]
@@ -51,6 +52,40 @@ async fn a_change_counts_from_the_next_send_on() {
     for other in others {
         other.await.unwrap();
     }
+    broker.stop().await;
+}
+
+/// After a restart the topic is what its file says; a message to a queue that it does not have there would be lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_message_is_acknowledged_in_a_queue_that_is_not_on_disk() {
+    let broker = TestBroker::start_with(|settings| settings.broker.auto_create_topic_enable = false).await;
+    broker.ok(topic_of(4)).await;
+    broker.ok(send(3)).await;
+    let config = broker.store().join("config");
+    // A pipe where the writer wants its temporary file: opening it lasts until somebody reads, and it cannot be synced.
+    let obstacle = config.join("topics.json.tmp");
+    mknodat(CWD, &obstacle, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let (client, address) = (new_client(), broker.address.clone());
+    let change = tokio::spawn(async move { client.call(&address, topic_of(8), TIMEOUT).await.unwrap() });
+    let look = || Command::request(RequestCode::GET_TOPIC_CONFIG).with_field("topic", "T");
+    let has_grown = async |broker: &TestBroker| {
+        let answer = broker.call(look()).await;
+        String::from_utf8_lossy(&answer.body.bytes()).contains(r#""writeQueueNums":8"#).then_some(())
+    };
+    broker.wait_for("the larger topic", has_grown).await;
+    let mut answer = Box::pin(broker.call(send(7)));
+    tokio::select! {
+        biased;
+        answer = &mut answer => panic!("acknowledged: {answer:?}"),
+        // It comes behind, and what the message finds is not on disk.
+        _ = broker.call(look()) => {}
+    }
+    drop(std::fs::File::open(&obstacle).unwrap());
+    assert_eq!(change.await.unwrap().response_code(), ResponseCode::SYSTEM_ERROR);
+    assert_ne!(answer.await.response_code(), ResponseCode::SUCCESS);
+    broker.ok(send(3)).await;
+    broker.ok(topic_of(8)).await;
+    broker.ok(send(7)).await;
     broker.stop().await;
 }
 

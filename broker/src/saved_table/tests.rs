@@ -25,6 +25,10 @@ impl Entry for Text {
     fn note_saved(&self) {
         self.is_saved.store(true, Ordering::Release);
     }
+
+    fn allows_no_more_than(&self, old: &Self) -> bool {
+        self.text <= old.text
+    }
 }
 
 /// A table of texts whose file lists names and values. Each write first takes a permit.
@@ -203,19 +207,23 @@ fn what_cannot_be_written_is_settled_when_it_is_taken_back() {
 }
 
 #[tokio::test]
-async fn an_entry_is_saved_when_it_is_written_and_its_replacement_at_once() {
+async fn an_entry_is_saved_when_it_is_written_and_what_allows_no_more_at_once() {
     let fixture = Fixture::new();
     assert!(fixture.is_saved("old"), "it comes from the file");
-    let replacing = fixture.put("old", "1");
+    let same = fixture.put("old", "0");
     let first = fixture.put("new", "1");
-    let replacing_first = fixture.put("new", "2");
+    let replacing_first = fixture.put("new", "1");
     assert!(fixture.is_saved("old") && !fixture.is_saved("new"));
+    let more = fixture.put("old", "1");
+    assert!(!fixture.is_saved("old"), "the file has less");
+    let less = fixture.put("old", "0");
+    assert!(!fixture.is_saved("old"), "what it replaces is not in the file");
     fixture.permit();
     fixture.permit();
-    for saving in [replacing, first, replacing_first] {
+    for saving in [same, first, replacing_first, more, less] {
         saving.done().await.unwrap();
     }
-    assert!(fixture.is_saved("new"));
+    assert!(fixture.is_saved("new") && fixture.is_saved("old"));
 }
 
 /// Who finds what is not on disk yet is told when it is, by the same write.

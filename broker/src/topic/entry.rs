@@ -9,7 +9,7 @@ use apogee_store::queue::Queue;
 use apogee_store::{AppendError, Store};
 use arc_swap::ArcSwapOption;
 
-use super::file;
+use super::{file, queue_kind};
 use crate::names;
 use crate::saved_table::Entry;
 use crate::stats::{Amount, KeptTraffic, Stats};
@@ -97,6 +97,12 @@ impl Entry for Topic {
 
     fn note_saved(&self) {
         self.is_saved.store(true, Ordering::Release);
+    }
+
+    /// A message to a queue that the file's topic does not have would be out of reach after a restart.
+    fn allows_no_more_than(&self, old: &Self) -> bool {
+        let queues = |topic: &Self| topic.write_queue_nums.max(topic.read_queue_nums);
+        queues(self) <= queues(old) && self.perm & !old.perm == 0 && queue_kind(self) == queue_kind(old)
     }
 }
 
