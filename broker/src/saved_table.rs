@@ -68,9 +68,7 @@ struct Changes<T> {
     saved_version: DataVersion,
     /// Changes that are not in the file, in their order.
     unsaved: Vec<Change<T>>,
-    /// Whether a thread is writing them.
-    is_writing: bool,
-    /// Whether there is such a thread, though it may have nothing to do.
+    /// Whether there is a thread that writes, though it may have nothing to do.
     has_writer: bool,
     /// Whether the last write failed: that is said once, for a full disk refuses each change anew.
     is_failing: bool,
@@ -205,7 +203,6 @@ impl<T: Entry> SavedTable<T> {
                 version,
                 saved_version: version,
                 unsaved: Vec::new(),
-                is_writing: false,
                 has_writer: false,
                 is_failing: false,
             }),
@@ -248,7 +245,7 @@ impl<T: Entry> SavedTable<T> {
     /// Ends when everything is written, or taken back. Nobody changes the table any more soon. For a thread that may wait.
     pub(crate) fn settle(&self) {
         let mut changes = self.changes.lock();
-        while changes.is_writing {
+        while !changes.unsaved.is_empty() {
             self.hurry.call();
             self.idle.wait(&mut changes);
         }
@@ -281,7 +278,6 @@ impl<T: Entry> SavedTable<T> {
             {
                 let mut changes = self.changes.lock();
                 if changes.unsaved.is_empty() {
-                    changes.is_writing = false;
                     self.idle.notify_all();
                     // Who creates many topics one after the other need not wait for a thread each time.
                     self.wake.wait_for(&mut changes, LINGER);
@@ -413,7 +409,6 @@ impl<T: Entry> Locked<'_, T> {
         let changes = &mut *self.changes;
         changes.version = version;
         changes.unsaved.push(Change { replaced, waiting: vec![done] });
-        changes.is_writing = true;
         if std::mem::replace(&mut changes.has_writer, true) {
             self.table.wake.notify_one();
         } else {
@@ -421,7 +416,6 @@ impl<T: Entry> Locked<'_, T> {
             // None of the runtime's threads: all of those may be waiting for this one.
             let writer = thread::Builder::new().name("table-writer".to_owned()).spawn(move || table.write_all());
             if let Err(error) = writer {
-                changes.is_writing = false;
                 changes.has_writer = false;
                 tracing::error!(%error, "changes are taken back, for there is no thread to write them down");
                 self.table.take_back_from(changes, &SaveError::NoThread(Arc::new(error)));
