@@ -1,8 +1,8 @@
 //! A table of named configurations in a state file: whoever makes a change is answered when it is on disk.
 //!
 //! A change holds at once for those who read. One thread writes, and its next write covers all changes that came while it was
-//! busy. What cannot be written down is taken back, with everything that was changed behind it. Changes that nobody waits for
-//! are written a little later, many at once.
+//! busy. What cannot be written down is taken back, with everything that was changed behind it, and also from a file that has
+//! got it all the same. Changes that nobody waits for are written a little later, many at once.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -68,10 +68,19 @@ struct Changes<T> {
     saved_version: DataVersion,
     /// Changes that are not in the file, in their order.
     unsaved: Vec<Change<T>>,
+    /// Whether the file has changes that were taken back.
+    is_ahead: bool,
     /// Whether there is a thread that writes, though it may have nothing to do.
     has_writer: bool,
     /// Whether the last write failed: that is said once, for a full disk refuses each change anew.
     is_failing: bool,
+}
+
+impl<T> Changes<T> {
+    /// Whether the file has what the table has, as far as it can be written.
+    fn is_written(&self) -> bool {
+        self.unsaved.is_empty() && !self.is_ahead
+    }
 }
 
 struct Change<T> {
@@ -203,6 +212,7 @@ impl<T: Entry> SavedTable<T> {
                 version,
                 saved_version: version,
                 unsaved: Vec::new(),
+                is_ahead: false,
                 has_writer: false,
                 is_failing: false,
             }),
@@ -245,7 +255,7 @@ impl<T: Entry> SavedTable<T> {
     /// Ends when everything is written, or taken back. Nobody changes the table any more soon. For a thread that may wait.
     pub(crate) fn settle(&self) {
         let mut changes = self.changes.lock();
-        while !changes.unsaved.is_empty() {
+        while !changes.is_written() {
             self.hurry.call();
             self.idle.wait(&mut changes);
         }
@@ -269,25 +279,28 @@ impl<T: Entry> SavedTable<T> {
     fn write_all(&self) {
         while catch_unwind(AssertUnwindSafe(|| self.write())).is_err() {
             // The panic hook has reported it.
-            self.take_back(&SaveError::Panicked);
+            self.take_back(&SaveError::Panicked, false);
         }
     }
 
     fn write(&self) {
         loop {
-            {
+            let is_ahead = {
                 let mut changes = self.changes.lock();
-                if changes.unsaved.is_empty() {
+                if changes.is_written() {
                     self.idle.notify_all();
                     // Who creates many topics one after the other need not wait for a thread each time.
                     self.wake.wait_for(&mut changes, LINGER);
                 }
-                if changes.unsaved.is_empty() {
+                if changes.is_written() {
                     changes.has_writer = false;
                     return;
                 }
+                changes.is_ahead
+            };
+            if !is_ahead {
+                self.hurry.wait();
             }
-            self.hurry.wait();
             let (count, version, entries) = {
                 let changes = self.changes.lock();
                 (changes.unsaved.len(), changes.version, changes.sorted.clone())
@@ -298,7 +311,12 @@ impl<T: Entry> SavedTable<T> {
                     if !std::mem::replace(&mut self.changes.lock().is_failing, true) {
                         tracing::error!(%error, "changes are taken back, for they cannot be written down; said once until they can");
                     }
-                    self.take_back(&SaveError::File(Arc::new(error)));
+                    if is_ahead && count == 0 && !error.is_replaced() {
+                        tracing::error!(%error, "the file has changes that were refused, until another one can be written");
+                    }
+                    // It is written once more for them; then it has them no longer, or cannot be written.
+                    let is_ahead = count > 0 && (is_ahead || error.is_replaced());
+                    self.take_back(&SaveError::File(Arc::new(error)), is_ahead);
                 }
             }
         }
@@ -309,6 +327,7 @@ impl<T: Entry> SavedTable<T> {
         let (had_failed, saved): (_, Vec<_>) = {
             let mut changes = self.changes.lock();
             changes.saved_version = version;
+            changes.is_ahead = false;
             let saved: Vec<Change<T>> = changes.unsaved.drain(..count).collect();
             // Under the lock: a new name is not saved as long as its change is among the unsaved ones.
             let made = saved.iter().flat_map(|change| &change.replaced).filter_map(|replaced| replaced.new.as_ref());
@@ -324,8 +343,10 @@ impl<T: Entry> SavedTable<T> {
         }
     }
 
-    fn take_back(&self, error: &SaveError) {
-        self.take_back_from(&mut self.changes.lock(), error);
+    fn take_back(&self, error: &SaveError, is_ahead: bool) {
+        let mut changes = self.changes.lock();
+        changes.is_ahead = is_ahead;
+        self.take_back_from(&mut changes, error);
     }
 
     fn take_back_from(&self, changes: &mut Changes<T>, error: &SaveError) {

@@ -40,14 +40,23 @@ pub enum StateFileError {
         /// What is wrong with it.
         backup_fault: String,
     },
-    /// The file could not be written; it is still whole.
+    /// The file could not be written, or nobody knows whether it is on disk; it is still whole.
     #[error("cannot write {}: {source}", path.display())]
     Write {
         /// The main file.
         path: PathBuf,
+        /// Whether it has the new content: what failed came behind that.
+        is_replaced: bool,
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl StateFileError {
+    /// Whether the file has the content that could not be written as it should.
+    pub fn is_replaced(&self) -> bool {
+        matches!(self, Self::Write { is_replaced: true, .. })
+    }
 }
 
 impl StateFile {
@@ -108,10 +117,14 @@ impl StateFile {
     /// Replaces the content; on return it is on disk, and the content before it is in the backup.
     ///
     /// # Errors
-    /// [`StateFileError::Write`] names the file; it then has its old or its new content, whole.
+    /// [`StateFileError::Write`] names the file, and says whether it has its old or its new content, whole.
     pub fn write(&self, content: impl AsRef<[u8]>) -> Result<(), StateFileError> {
-        self.write_observed(content.as_ref(), |_| Ok(()))
-            .map_err(|source| StateFileError::Write { path: self.path.clone(), source })
+        let mut is_replaced = false;
+        let written = self.write_observed(content.as_ref(), |step| {
+            is_replaced |= step == Step::MainReplaced;
+            Ok(())
+        });
+        written.map_err(|source| StateFileError::Write { path: self.path.clone(), is_replaced, source })
     }
 
     /// Writes, and tells after each step; an error from `after` ends the write there, as a kill would.

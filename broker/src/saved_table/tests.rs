@@ -151,6 +151,33 @@ async fn what_cannot_be_written_is_taken_back_with_all_that_was_built_upon_it() 
     assert_eq!(fixture.written(), "1 new=2 old=0");
 }
 
+/// The write fails when the file has the change already.
+#[tokio::test]
+async fn what_is_taken_back_is_taken_out_of_the_file_again() {
+    let fixture = Fixture::new();
+    fixture.permit();
+    fixture.put("kept", "1").done().await.unwrap();
+    // A folder where the backup should go.
+    let obstacle = fixture.config().join("table.json.bak");
+    std::fs::create_dir(&obstacle).unwrap();
+    for _ in 0..2 {
+        let removed = fixture.remove("kept");
+        let made = fixture.put("new", "1");
+        fixture.permit();
+        fixture.permit();
+        removed.done().await.unwrap_err();
+        made.done().await.unwrap_err();
+        fixture.table.settle();
+        assert_eq!(fixture.content(), entries(&[("kept", "1"), ("old", "0")]));
+        assert_eq!(fixture.written(), "1 kept=1 old=0");
+        assert!(fixture.is_saved("kept"));
+    }
+    std::fs::remove_dir(&obstacle).unwrap();
+    fixture.permit();
+    fixture.put("new", "2").done().await.unwrap();
+    assert_eq!(fixture.written(), "2 kept=1 new=2 old=0");
+}
+
 #[tokio::test]
 async fn a_new_version_needs_no_change() {
     let fixture = Fixture::new();

@@ -147,6 +147,24 @@ fn a_failed_write_names_the_file_and_keeps_the_old_content() {
 }
 
 #[test]
+fn a_write_that_fails_late_says_that_the_file_is_replaced() {
+    let (_folder, file) = state();
+    file.write("{1}").unwrap();
+    let is_replaced = |written: Result<(), StateFileError>| match written {
+        Err(StateFileError::Write { is_replaced, .. }) => is_replaced,
+        other => panic!("{other:?}"),
+    };
+    // A folder where the backup should go.
+    fs::create_dir(file.backup_path()).unwrap();
+    assert!(is_replaced(file.write("{2}")));
+    assert_eq!(read(&file).as_deref(), Some("{2}"));
+    // A folder where the temporary file should go.
+    fs::create_dir(beside(file.path(), ".tmp")).unwrap();
+    assert!(!is_replaced(file.write("{3}")));
+    assert_eq!(read(&file).as_deref(), Some("{2}"));
+}
+
+#[test]
 fn permissions_and_links_stay() {
     let (folder, file) = state();
     file.write("{1}").unwrap();
