@@ -36,6 +36,9 @@ pub(crate) struct SavedTable<T> {
 
 /// One configuration. It knows whether a restart would find its name, so that who uses it need not ask the table.
 pub(crate) trait Entry: Send + Sync + 'static {
+    /// Whether another says the same.
+    fn is_same(&self, other: &Self) -> bool;
+
     /// Whether the file has this entry, or one for which whatever rests on this one is right as well, or it is made at each
     /// start. In a table on which no acknowledged message rests, all count as if they were.
     fn is_saved(&self) -> bool {
@@ -397,15 +400,19 @@ impl<T: Entry> Locked<'_, T> {
         self.change_to(version, entries)
     }
 
-    /// Becomes a table with these entries alone and this version, unless it is of this version already.
+    /// Becomes a table with these entries alone and this version, unless it is of this version already. Entries that say the same
+    /// stay.
     pub(crate) fn become_copy(self, version: DataVersion, entries: BTreeMap<String, T>) -> Saving {
         if self.changes.version == version {
             return Saving::nothing();
         }
         let gone = self.changes.sorted.keys().filter(|name| !entries.contains_key(&***name));
         let gone: Vec<_> = gone.map(|name| (name.to_string(), None)).collect();
-        let theirs = entries.into_iter().map(|(name, entry)| (name, Some(Arc::new(entry))));
-        self.change_to(version, gone.into_iter().chain(theirs))
+        let is_own = |(name, entry): &(String, T)| self.table.get(name).is_some_and(|own| own.is_same(entry));
+        let others = entries.into_iter().filter(|named| !is_own(named));
+        let changed: Vec<_> =
+            gone.into_iter().chain(others.map(|(name, entry)| (name, Some(Arc::new(entry))))).collect();
+        self.change_to(version, changed)
     }
 
     fn change_to(

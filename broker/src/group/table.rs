@@ -180,7 +180,11 @@ impl GroupTable {
 }
 
 /// Nobody waits for a group that comes to be by its use.
-impl Entry for SubscriptionGroupConfig {}
+impl Entry for SubscriptionGroupConfig {
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
+}
 
 /// In the form of the file and of the wire.
 fn wrapped(

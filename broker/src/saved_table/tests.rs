@@ -18,6 +18,10 @@ impl From<&'static str> for Text {
 }
 
 impl Entry for Text {
+    fn is_same(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+
     fn is_saved(&self) -> bool {
         self.is_saved.load(Ordering::Acquire)
     }
@@ -176,6 +180,29 @@ async fn what_is_taken_back_is_taken_out_of_the_file_again() {
     fixture.permit();
     fixture.put("new", "2").done().await.unwrap();
     assert_eq!(fixture.written(), "2 kept=1 new=2 old=0");
+}
+
+/// Who uses an entry keeps it, and nobody is told of it.
+#[tokio::test]
+async fn of_a_copy_only_what_differs_is_new() {
+    let fixture = Fixture::new();
+    (0..4).for_each(|_| fixture.permit());
+    fixture.put("other", "1").done().await.unwrap();
+    fixture.put("gone", "1").done().await.unwrap();
+    let old = fixture.table.get("old").unwrap();
+    fixture.changed.lock().clear();
+    let become_copy = |counter, other| {
+        let version = DataVersion { counter, ..DataVersion::default() };
+        let theirs = [("old", "0"), ("other", other)].map(|(name, text)| (name.to_owned(), text.into()));
+        fixture.table.lock().become_copy(version, theirs.into())
+    };
+    become_copy(7, "2").done().await.unwrap();
+    assert_eq!(*fixture.changed.lock(), ["gone", "other"]);
+    assert_eq!(fixture.written(), "7 old=0 other=2");
+    become_copy(8, "2").done().await.unwrap();
+    assert_eq!(*fixture.changed.lock(), ["gone", "other"], "the version alone");
+    assert_eq!(fixture.written(), "8 old=0 other=2");
+    assert!(Arc::ptr_eq(&old, &fixture.table.get("old").unwrap()));
 }
 
 #[tokio::test]

@@ -91,6 +91,10 @@ impl From<TopicConfig> for Topic {
 
 /// Nobody is told of a message whose topic a restart would not find.
 impl Entry for Topic {
+    fn is_same(&self, other: &Self) -> bool {
+        self.config == other.config
+    }
+
     fn is_saved(&self) -> bool {
         self.is_saved.load(Ordering::Acquire)
     }
