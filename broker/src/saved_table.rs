@@ -154,16 +154,24 @@ impl Saving {
     /// # Errors
     /// It could not be written and is taken back.
     pub(crate) async fn done(self) -> Result<(), SaveError> {
-        let Some(Unsaved { done, hurry }) = self.0 else { return Ok(()) };
-        hurry.iter().for_each(|hurry| hurry.call());
-        done.await.unwrap_or(Err(SaveError::Panicked))
+        let Some(unsaved) = self.0 else { return Ok(()) };
+        unsaved.hurried().await.unwrap_or(Err(SaveError::Panicked))
     }
 
     /// The same, for a thread that may wait; a task of the runtime may not.
     pub(crate) fn wait(self) -> Result<(), SaveError> {
-        let Some(Unsaved { done, hurry }) = self.0 else { return Ok(()) };
-        hurry.iter().for_each(|hurry| hurry.call());
-        done.blocking_recv().unwrap_or(Err(SaveError::Panicked))
+        let Some(unsaved) = self.0 else { return Ok(()) };
+        unsaved.hurried().blocking_recv().unwrap_or(Err(SaveError::Panicked))
+    }
+}
+
+impl Unsaved {
+    /// For who waits from now on.
+    fn hurried(self) -> oneshot::Receiver<Result<(), SaveError>> {
+        if let Some(hurry) = self.hurry {
+            hurry.call();
+        }
+        self.done
     }
 }
 
