@@ -19,6 +19,8 @@ const WHILE: Duration = Duration::from_millis(500);
 
 /// A topic whose deletion is held up: it keeps the next one from removing queues.
 const HELD: &str = "zHeld";
+/// A topic that a heartbeat makes.
+const RETRY: &str = "%RETRY%G";
 
 fn is_removal_of_held(act: Act<'_>, path: &Path) -> bool {
     matches!(act, Act::Remove) && path.components().any(|part| part.as_os_str() == HELD)
@@ -37,7 +39,7 @@ async fn hold(broker: &TestBroker) -> (Arc<Holding>, Watch, impl Future<Output =
 #[tokio::test(flavor = "multi_thread")]
 async fn who_makes_it_waits_until_it_is_gone() {
     let broker = TestBroker::start().await;
-    for topic in ["sent", "made", HELD] {
+    for topic in ["sent", "made", RETRY, HELD] {
         for _ in 0..3 {
             broker.send(topic, 0, "old").await;
         }
@@ -45,14 +47,15 @@ async fn who_makes_it_waits_until_it_is_gone() {
     // After that there are files of its queue.
     let broker = broker.restart().await;
     let (disk, _watch, first) = hold(&broker).await;
-    let deletions = ["sent", "made", "sent", "made"].map(|topic| call(&broker, delete(topic)));
-    for topic in ["sent", "made"] {
+    let deletions = ["sent", "made", "sent", "made", RETRY].map(|topic| call(&broker, delete(topic)));
+    for topic in ["sent", "made", RETRY] {
         broker.wait_for("its end in the table", async |broker| (!is_there(broker, topic).await).then_some(())).await;
     }
     let sent = call(&broker, send("sent"));
     let made = call(&broker, update("made"));
     let also_made = call(&broker, send("made"));
-    let mut makers = Box::pin(join_all([sent, made, also_made]));
+    let beaten = call(&broker, heartbeat());
+    let mut makers = Box::pin(join_all([sent, made, also_made, beaten]));
     let early = tokio::time::timeout(WHILE, &mut makers).await;
     disk.set(false);
     assert_eq!(first.await.response_code(), ResponseCode::SUCCESS);
@@ -70,6 +73,9 @@ async fn who_makes_it_waits_until_it_is_gone() {
         assert_eq!(sent.field("queueOffset"), Some("0"), "{topic} begins anew");
         is_kept(&broker, topic, "new").await;
     }
+    assert!(is_there(&broker, RETRY).await, "the heartbeat has made it");
+    broker.send(RETRY, 0, "new").await;
+    is_kept(&broker, RETRY, "new").await;
     broker.stop().await;
 }
 
@@ -162,6 +168,11 @@ fn delete(topic: &str) -> Command {
 
 fn send(topic: &str) -> Command {
     TestBroker::request(RequestCode::SEND_MESSAGE, &send_header(topic)).with_body("new".to_owned())
+}
+
+fn heartbeat() -> Command {
+    let body = r#"{"clientID":"c","consumerDataSet":[{"consumeFromWhere":"CONSUME_FROM_LAST_OFFSET","consumeType":"CONSUME_PASSIVELY","groupName":"G","messageModel":"CLUSTERING","subscriptionDataSet":[],"unitMode":false}],"producerDataSet":[]}"#;
+    Command::request(RequestCode::HEART_BEAT).with_body(body.to_owned())
 }
 
 fn update(topic: &str) -> Command {
