@@ -83,10 +83,10 @@ pub(crate) fn clean_unused(broker: &Broker, _request: &Command) -> Answer {
         if names::is_system_topic(&topic) || is_light(&topic) {
             continue;
         }
-        if let Some(deletion) = broker.topics.delete_rest(&topic) {
+        // Not through with all that there is of it: who deletes it meanwhile has offsets to remove.
+        if let Some(_deletion) = broker.topics.delete_rest(&topic) {
             tracing::info!(topic = &*topic, "removing the queues of a topic that is not there");
             broker.store.delete_topic(&topic)?;
-            deletion.through();
         }
     }
     Ok(Command::response(ResponseCode::SUCCESS))
