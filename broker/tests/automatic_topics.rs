@@ -147,7 +147,7 @@ fn topics_and_groups_are_made_while_every_thread_that_may_wait_is_busy() {
             send("sent"),
             batch("batch"),
             TestBroker::request(RequestCode::SEND_MESSAGE, &given_up).with_body("m".to_owned()),
-            topic("made"),
+            harness::topic("made", 4),
             Command::request(RequestCode::UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
                 .with_body(r#"{"groupName":"H"}"#.to_owned()),
         ] {
@@ -188,13 +188,6 @@ fn batch(topic: &str) -> Command {
     BatchMember { flag: 0, body: b"m", properties: b"" }.encode(&mut batch).unwrap();
     let header = SendMessageRequestHeader { batch: Some(true), ..send_header(topic) };
     TestBroker::request(RequestCode::SEND_MESSAGE, &header).with_body(batch)
-}
-
-fn topic(name: &str) -> Command {
-    let fields = [("topic", name), ("defaultTopic", "TBW102"), ("perm", "6"), ("topicFilterType", "SINGLE_TAG")];
-    let numbers = [("readQueueNums", "4"), ("writeQueueNums", "4"), ("order", "false")];
-    let request = Command::request(RequestCode::UPDATE_AND_CREATE_TOPIC);
-    fields.into_iter().chain(numbers).fold(request, |request, (name, value)| request.with_field(name, value))
 }
 
 fn send_back(group: &str, offset: i64) -> Command {

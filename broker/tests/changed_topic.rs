@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use apogee_remoting::protocol::send::SendMessageRequestHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
-use harness::{TIMEOUT, TestBroker, new_client, send_header};
+use harness::{TIMEOUT, TestBroker, new_client, send_header, topic};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 /// While others send to the topic all the time it is made smaller and larger, refused and taken again, deleted and made anew.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_counts_from_the_next_send_on() {
     let broker = TestBroker::start_with(|settings| settings.broker.auto_create_topic_enable = false).await;
-    broker.ok(topic_of(8)).await;
+    broker.ok(topic("T", 8)).await;
     let (is_over, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let others: Vec<_> = (0..2)
         .map(|_| {
@@ -35,18 +35,18 @@ async fn a_change_counts_from_the_next_send_on() {
         for (queue_id, expected) in [(1, 0), (5, 0), (1, 1), (5, 1)] {
             assert_eq!(offset(&broker.ok(send(queue_id)).await), expected, "queue {queue_id} in round {round}");
         }
-        broker.ok(topic_of(2)).await;
+        broker.ok(topic("T", 2)).await;
         let refused = broker.call(send(5)).await;
         assert_eq!(refused.response_code(), ResponseCode::INVALID_PARAMETER, "{:?}", refused.remark);
         assert_eq!(offset(&broker.ok(send(1)).await), 2, "the queue is the same");
-        broker.ok(topic_of(8)).await;
+        broker.ok(topic("T", 8)).await;
         assert_eq!(offset(&broker.ok(send(5)).await), 2);
         let before = sent.load(Ordering::Relaxed);
         broker.wait_for("the others", async |_| (sent.load(Ordering::Relaxed) > before).then_some(())).await;
         broker.ok(Command::request(RequestCode::DELETE_TOPIC_IN_BROKER).with_field("topic", "T")).await;
         let refused = broker.call(send(1)).await;
         assert_eq!(refused.response_code(), ResponseCode::TOPIC_NOT_EXIST, "{:?}", refused.remark);
-        broker.ok(topic_of(8)).await;
+        broker.ok(topic("T", 8)).await;
     }
     is_over.store(true, Ordering::Relaxed);
     for other in others {
@@ -59,14 +59,14 @@ async fn a_change_counts_from_the_next_send_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_message_is_acknowledged_in_a_queue_that_is_not_on_disk() {
     let broker = TestBroker::start_with(|settings| settings.broker.auto_create_topic_enable = false).await;
-    broker.ok(topic_of(4)).await;
+    broker.ok(topic("T", 4)).await;
     broker.ok(send(3)).await;
     let config = broker.store().join("config");
     // A pipe where the writer wants its temporary file: opening it lasts until somebody reads, and it cannot be synced.
     let obstacle = config.join("topics.json.tmp");
     mknodat(CWD, &obstacle, FileType::Fifo, Mode::RWXU, 0).unwrap();
     let (client, address) = (new_client(), broker.address.clone());
-    let change = tokio::spawn(async move { client.call(&address, topic_of(8), TIMEOUT).await.unwrap() });
+    let change = tokio::spawn(async move { client.call(&address, topic("T", 8), TIMEOUT).await.unwrap() });
     let look = || Command::request(RequestCode::GET_TOPIC_CONFIG).with_field("topic", "T");
     let has_grown = async |broker: &TestBroker| {
         let answer = broker.call(look()).await;
@@ -84,19 +84,9 @@ async fn no_message_is_acknowledged_in_a_queue_that_is_not_on_disk() {
     assert_eq!(change.await.unwrap().response_code(), ResponseCode::SYSTEM_ERROR);
     assert_ne!(answer.await.response_code(), ResponseCode::SUCCESS);
     broker.ok(send(3)).await;
-    broker.ok(topic_of(8)).await;
+    broker.ok(topic("T", 8)).await;
     broker.ok(send(7)).await;
     broker.stop().await;
-}
-
-fn topic_of(queues: i32) -> Command {
-    let fields = [("topic", "T"), ("defaultTopic", "TBW102"), ("perm", "6"), ("topicFilterType", "SINGLE_TAG")];
-    let mut request = Command::request(RequestCode::UPDATE_AND_CREATE_TOPIC);
-    for (name, value) in fields {
-        request = request.with_field(name, value);
-    }
-    let queues = queues.to_string();
-    request.with_field("readQueueNums", &queues).with_field("writeQueueNums", &queues).with_field("order", "false")
 }
 
 fn send(queue_id: i32) -> Command {

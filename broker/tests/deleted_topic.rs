@@ -12,9 +12,9 @@ use std::time::Duration;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
 use apogee_store::watch::{Act, Answer, Holding, Watch, Watcher};
 use futures_util::future::join_all;
-use harness::{TIMEOUT, TestBroker, new_client, pull_header, send_header};
+use harness::{TIMEOUT, TestBroker, log, new_client, pull_header, send_header, topic};
 
-/// Longer than anything takes that is not held up.
+/// Longer than anything takes that is not held up. Who answers too early in spite of that is found out behind it.
 const WHILE: Duration = Duration::from_millis(500);
 
 /// A topic whose deletion is held up: it keeps the next one from removing queues.
@@ -52,7 +52,7 @@ async fn who_makes_it_waits_until_it_is_gone() {
         broker.wait_for("its end in the table", async |broker| (!is_there(broker, topic).await).then_some(())).await;
     }
     let sent = call(&broker, send("sent"));
-    let made = call(&broker, update("made"));
+    let made = call(&broker, topic("made", 4));
     let also_made = call(&broker, send("made"));
     let beaten = call(&broker, heartbeat());
     let mut makers = Box::pin(join_all([sent, made, also_made, beaten]));
@@ -82,6 +82,7 @@ async fn who_makes_it_waits_until_it_is_gone() {
 /// Queues are left without a topic where a file of topics was lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_made_while_leftover_queues_are_removed_is_kept() {
+    log::keep();
     let topics = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let broker = TestBroker::start().await;
     for topic in topics.into_iter().chain([HELD]) {
@@ -96,7 +97,8 @@ async fn what_is_made_while_leftover_queues_are_removed_is_kept() {
     let (disk, _watch, first) = hold(&broker).await;
     let cleaning = call(&broker, Command::request(RequestCode::CLEAN_UNUSED_TOPIC));
     // It has looked at one of them, and not yet at the others.
-    tokio::time::sleep(WHILE).await;
+    let has_begun = async |_: &TestBroker| (log::count("removing the queues of a topic") > 0).then_some(());
+    broker.wait_for("the first of them", has_begun).await;
     let sends: Vec<_> = topics.map(|topic| call(&broker, send(topic))).into();
     let mut sends = Box::pin(join_all(sends));
     let early = tokio::time::timeout(WHILE, &mut sends).await;
@@ -173,11 +175,4 @@ fn send(topic: &str) -> Command {
 fn heartbeat() -> Command {
     let body = r#"{"clientID":"c","consumerDataSet":[{"consumeFromWhere":"CONSUME_FROM_LAST_OFFSET","consumeType":"CONSUME_PASSIVELY","groupName":"G","messageModel":"CLUSTERING","subscriptionDataSet":[],"unitMode":false}],"producerDataSet":[]}"#;
     Command::request(RequestCode::HEART_BEAT).with_body(body.to_owned())
-}
-
-fn update(topic: &str) -> Command {
-    let fields = [("topic", topic), ("defaultTopic", "TBW102"), ("perm", "6"), ("topicFilterType", "SINGLE_TAG")];
-    let numbers = [("readQueueNums", "4"), ("writeQueueNums", "4"), ("order", "false")];
-    let request = Command::request(RequestCode::UPDATE_AND_CREATE_TOPIC);
-    fields.into_iter().chain(numbers).fold(request, |request, (name, value)| request.with_field(name, value))
 }

@@ -4,28 +4,11 @@
 mod harness;
 
 use std::fs;
-use std::io::{self, Write};
 
 use harness::replication::{caught_up, ha_port, log_end, slave, status};
-use harness::{TestBroker, TestNameServer};
-use parking_lot::Mutex;
+use harness::{TestBroker, TestNameServer, log};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-
-/// What all brokers of this process log.
-static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-
-struct Log;
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Write::write(&mut *LOG.lock(), bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 async fn send(master: &TestBroker, bodies: &[&str]) {
     for body in bodies {
@@ -35,7 +18,7 @@ async fn send(master: &TestBroker, bodies: &[&str]) {
 
 /// Waits until the log says `what`; the slave is as it was, and the master has none.
 async fn is_refused(slave: &TestBroker, master: &TestBroker, end: i64, what: &str) {
-    let said = async |_: &TestBroker| String::from_utf8_lossy(&LOG.lock()).contains(what).then_some(());
+    let said = async |_: &TestBroker| (log::count(what) > 0).then_some(());
     slave.wait_for(what, said).await;
     assert_eq!(log_end(slave).await, end);
     assert_eq!(status(master).await.ha_connection_info, []);
@@ -43,7 +26,7 @@ async fn is_refused(slave: &TestBroker, master: &TestBroker, end: i64, what: &st
 
 #[tokio::test]
 async fn a_slave_that_does_not_fit_is_refused_and_the_log_says_why() {
-    tracing_subscriber::fmt().with_writer(|| Log).with_ansi(false).init();
+    log::keep();
     let name_server = TestNameServer::start().await;
     let master = TestBroker::start_at(&name_server, |_| {}).await;
     let slave = TestBroker::start_at(&name_server, slave).await;

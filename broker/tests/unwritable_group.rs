@@ -4,31 +4,15 @@
 mod harness;
 
 use std::fs;
-use std::io::{self, Write};
 
 use apogee_remoting::protocol::pull::PullMessageRequestHeader;
 use apogee_remoting::{Command, RequestCode, ResponseCode};
+use harness::log::{self, count, text};
 use harness::{TestBroker, pull_header};
-use parking_lot::Mutex;
-
-/// What the broker logs.
-static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-
-struct Log;
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Write::write(&mut *LOG.lock(), bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_that_cannot_be_written_down_is_logged_once_until_it_can() {
-    tracing_subscriber::fmt().with_writer(|| Log).with_ansi(false).init();
+    log::keep();
     let broker = TestBroker::start().await;
     // A folder where the writer wants its temporary file.
     let obstacle = broker.store().join("config/subscriptionGroup.json.tmp");
@@ -61,12 +45,4 @@ async fn a_group_that_cannot_be_written_down_is_logged_once_until_it_can() {
 async fn is_there(broker: &TestBroker) -> bool {
     let answer = broker.ok(Command::request(RequestCode::GET_ALL_SUBSCRIPTIONGROUP_CONFIG)).await;
     String::from_utf8_lossy(&answer.body.bytes()).contains("Unwritable")
-}
-
-fn text() -> String {
-    String::from_utf8_lossy(&LOG.lock()).into_owned()
-}
-
-fn count(what: &str) -> usize {
-    text().lines().filter(|line| line.contains(what)).count()
 }

@@ -16,7 +16,7 @@ use apogee_store::AppendError;
 
 use super::{dead_letter, max_reconsume_times};
 use crate::answer::{NotDone, Refusal, when_possible};
-use crate::thread::on_thread;
+use crate::thread::{in_task, on_thread};
 use crate::topic::{PERM_READ, PERM_WRITE, SYS_FLAG_UNIT_SUB, Topic};
 use crate::{Broker, names};
 
@@ -27,13 +27,13 @@ const FIRST_LEVEL: i32 = 3;
 /// was consumed too often or its consumer wants no other try (a negative delay level).
 pub(crate) fn send_back(broker: &Arc<Broker>, request: Command) -> Reply {
     let (broker, request) = (Arc::clone(broker), Arc::new(request));
-    Reply::later(async move {
+    Reply::later(in_task(async move {
         let attempt = || {
             let (broker, request) = (Arc::clone(&broker), Arc::clone(&request));
             on_thread(move || store_again(&broker, &request))
         };
         when_possible(attempt).await.unwrap_or_else(Command::from)
-    })
+    }))
 }
 
 /// It may wait for the disk, where the message is.

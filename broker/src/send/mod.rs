@@ -25,6 +25,7 @@ use crate::answer::{NotDone, Refusal, when_possible};
 use crate::replication::{Quorum, check_members};
 use crate::saved_table::Saving;
 use crate::settings::Settings;
+use crate::thread::in_task;
 use crate::{Broker, registration};
 use answer::StoredAnswer;
 
@@ -85,16 +86,8 @@ pub(crate) fn send(broker: &Arc<Broker>, peer: &Arc<Peer>, request: Command, ans
         Err(NotDone::Refused(refusal)) => with_trace(&settings, refusal.into()).into(),
         Err(NotDone::Waits(saving)) => {
             append(broker);
-            let is_one_way = request.is_one_way();
-            let sending = send_behind(saving, Arc::clone(broker), Arc::clone(peer), request);
-            if !is_one_way {
-                return Reply::later(sending);
-            }
-            // Its producer may close the connection at once, and what is answered later ends with that.
-            let sending = tokio::spawn(sending);
-            Reply::later(
-                async move { sending.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) },
-            )
+            // Its producer may close the connection at once, above all one that wants no answer.
+            Reply::later(in_task(send_behind(saving, Arc::clone(broker), Arc::clone(peer), request)))
         }
     }
 }

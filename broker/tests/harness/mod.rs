@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod log;
 mod ports;
 pub mod producer;
 pub mod replication;
@@ -251,6 +252,22 @@ pub fn send_header(topic: &str) -> SendMessageRequestHeader<'_> {
         batch: Some(false),
         max_reconsume_times: None,
     }
+}
+
+/// An admin's wish for a topic with so many queues.
+pub fn topic(name: &str, queues: i32) -> Command {
+    let queues = queues.to_string();
+    let fields = [
+        ("topic", name),
+        ("defaultTopic", "TBW102"),
+        ("perm", "6"),
+        ("topicFilterType", "SINGLE_TAG"),
+        ("readQueueNums", &queues),
+        ("writeQueueNums", &queues),
+        ("order", "false"),
+    ];
+    let request = Command::request(RequestCode::UPDATE_AND_CREATE_TOPIC);
+    fields.into_iter().fold(request, |request, (name, value)| request.with_field(name, value))
 }
 
 /// A pull as a Java consumer makes it, of everything in queue 0, answered at once.
