@@ -54,7 +54,7 @@ fn open(root: &Path) -> Arc<Store> {
         enable_multi_dispatch: true,
         ..MessageStoreConfig::default()
     };
-    harness::open(&config, Hooks { queue_kinds: Arc::new(Topics), ..Hooks::default() })
+    Store::open(&config, Hooks { queue_kinds: Arc::new(Topics), ..Hooks::default() }).unwrap()
 }
 
 fn append(store: &Store, topic: &str, properties: &str) -> i64 {

@@ -66,10 +66,19 @@ impl StoreLock {
     }
 }
 
+impl Drop for StoreLock {
+    /// Closing the file alone would leave the lock with a program that is being started meanwhile: until it runs, it has the
+    /// files of who starts it.
+    fn drop(&mut self) {
+        // what fails here is gone when the file is closed
+        let _ = lock(&self.file, libc::F_UNLCK);
+    }
+}
+
 /// A bit of every number of a claim, and not of `lock`.
 const OURS: u64 = 1 << 63;
 
-/// Locks the first byte of a file, unless somebody else has it.
+/// Locks the first byte of a file, unless somebody else has it, or gives it back.
 fn lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
     let range = libc::flock {
         l_type: kind as libc::c_short,
@@ -145,6 +154,18 @@ mod tests {
         assert!(StoreLock::take(root.path()).unwrap().is_none());
         drop(readers);
         assert!(StoreLock::take(root.path()).unwrap().is_some());
+    }
+
+    /// As what a program that is being started has of the files.
+    #[test]
+    fn a_lock_ends_with_its_owner_though_the_file_is_open() {
+        let root = tempfile::tempdir().unwrap();
+        for hold in [StoreLock::take, StoreLock::share] {
+            let owner = hold(root.path()).unwrap().unwrap();
+            let _inherited = owner.file.try_clone().unwrap();
+            drop(owner);
+            assert!(StoreLock::take(root.path()).unwrap().is_some());
+        }
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use apogee_config::MessageStoreConfig;
 use apogee_store::{Hooks, Store};
-use parking_lot::Mutex;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -63,14 +62,8 @@ impl Golden {
             mapped_file_size_consume_queue_ext: 49_152,
             ..MessageStoreConfig::default()
         };
-        open(&config, Hooks::default())
+        Store::open(&config, Hooks::default()).unwrap()
     }
-}
-
-/// Opens a store, which must not be locked.
-pub fn open(config: &MessageStoreConfig, hooks: Hooks) -> Arc<Store> {
-    let _nobody = STARTING.lock();
-    Store::open(config, hooks).unwrap()
 }
 
 /// How the program ended.
@@ -94,8 +87,7 @@ impl Ended {
 
 /// Runs `mqstore` with these words.
 pub fn mqstore(words: &[&str]) -> Ended {
-    let child = spawn(command(words).stdout(Stdio::piped()).stderr(Stdio::piped()));
-    let output = child.wait_with_output().unwrap();
+    let output = command(words).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     let status = output.status.code().unwrap_or(-1);
     Ended { status, out: text(output.stdout), err: text(output.stderr) }
@@ -103,12 +95,7 @@ pub fn mqstore(words: &[&str]) -> Ended {
 
 /// Starts `mqstore` and does not wait for it.
 pub fn start(words: &[&str]) -> Child {
-    spawn(command(words).stdout(Stdio::null()).stderr(Stdio::null()))
-}
-
-fn spawn(command: &mut Command) -> Child {
-    let _nobody = STARTING.lock();
-    command.spawn().unwrap()
+    command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 fn command(words: &[&str]) -> Command {
@@ -138,10 +125,6 @@ pub fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 pub fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
-
-/// Held while a program is started: until it runs, it has the locks of this process, and would still hold that of a store which
-/// another test has closed.
-static STARTING: Mutex<()> = Mutex::new(());
 
 fn packed() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/golden")
