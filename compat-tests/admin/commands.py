@@ -132,7 +132,8 @@ GROUPS = [
     Step("persist {client}"),
     reads("consumerProgress -g AdminG", "Diff Total: 0"),
     reads("consumerProgress -g AdminG -t AdminT -s true", "Diff Total: 0"),
-    reads("consumerProgress", "AdminG"),
+    # A heartbeat that the reference handles behind the end of its connection leaves the tool's own consumer there, for as long as connections last.
+    reads("consumerProgress", "AdminG", scrub=[("TOOLS_CONSUMER .*", "TOOLS_CONSUMER")]),
     reads("consumerProgress -g NoGroup"),
     reads("brokerConsumeStats -b {broker}", "AdminG"),
     reads("brokerConsumeStats -b {broker} -o true"),
