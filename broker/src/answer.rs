@@ -70,7 +70,7 @@ impl From<SaveError> for Refusal {
 /// Why a request is not carried out, or not yet.
 pub(crate) enum NotDone {
     Refused(Refusal),
-    /// Something has to be on disk first. Nothing is done so far, and the request can be tried again then.
+    /// Something has to be on disk, or gone from it, first. The request can be tried again then: what was done so far may be done twice.
     Waits(Saving),
 }
 
