@@ -70,7 +70,8 @@ impl From<SaveError> for Refusal {
 /// Why a request is not carried out, or not yet.
 pub(crate) enum NotDone {
     Refused(Refusal),
-    /// Something has to be on disk, or gone from it, first. The request can be tried again then: what was done so far may be done twice.
+    /// Something has to be on disk, or gone from it, first. The request can be tried again then: what was done so far may be
+    /// done twice.
     Waits(Saving),
 }
 

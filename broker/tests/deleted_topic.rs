@@ -89,10 +89,9 @@ async fn what_is_made_while_leftover_queues_are_removed_is_kept() {
         broker.send(topic, 0, "old").await;
     }
     let lose_topics = |store: &Path| {
-        let file = store.join("config/topics.json");
-        std::fs::remove_file(&file).unwrap();
-        // there is one from the second change on
-        let _ = std::fs::remove_file(file.with_extension("json.bak"));
+        for name in ["topics.json", "topics.json.bak"] {
+            std::fs::remove_file(store.join("config").join(name)).unwrap();
+        }
     };
     let broker = broker.restart_after(lose_topics).await.unwrap();
     let (disk, _watch, first) = hold(&broker).await;

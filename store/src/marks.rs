@@ -29,7 +29,7 @@ impl StoreLock {
         let path = root.join("lock");
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(files::named(&path))?;
-        Ok(lock(&file, libc::F_WRLCK)?.then_some(Self { file }))
+        Ok(set_lock(&file, libc::F_WRLCK)?.then(|| Self { file }))
     }
 
     /// Writes a number of its own into the file, and gives it. The reference writes `lock` over it at each start, so who had
@@ -62,7 +62,7 @@ impl StoreLock {
     /// There is no lock file ([`io::ErrorKind::NotFound`]: no broker ever had the store), or its file system has no locks.
     pub fn share(root: &Path) -> io::Result<Option<Self>> {
         let file = File::open(root.join("lock"))?;
-        Ok(lock(&file, libc::F_RDLCK)?.then_some(Self { file }))
+        Ok(set_lock(&file, libc::F_RDLCK)?.then(|| Self { file }))
     }
 }
 
@@ -70,16 +70,16 @@ impl Drop for StoreLock {
     /// Closing the file alone would leave the lock with a program that is being started meanwhile: until it runs, it has the
     /// files of who starts it.
     fn drop(&mut self) {
-        // what fails here is gone when the file is closed
-        let _ = lock(&self.file, libc::F_UNLCK);
+        // Should it fail, the lock goes with the last copy of the file.
+        let _ = set_lock(&self.file, libc::F_UNLCK);
     }
 }
 
 /// A bit of every number of a claim, and not of `lock`.
 const OURS: u64 = 1 << 63;
 
-/// Locks the first byte of a file, unless somebody else has it, or gives it back.
-fn lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
+/// Sets the lock that this open file has on its first byte, or takes it away (`F_UNLCK`). Says whether nobody else had it.
+fn set_lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
     let range = libc::flock {
         l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
@@ -156,7 +156,7 @@ mod tests {
         assert!(StoreLock::take(root.path()).unwrap().is_some());
     }
 
-    /// As what a program that is being started has of the files.
+    /// A program that is being started has the owner's files, too.
     #[test]
     fn a_lock_ends_with_its_owner_though_the_file_is_open() {
         let root = tempfile::tempdir().unwrap();
